@@ -138,10 +138,16 @@ type Display struct {
 	ToolResult    json.RawMessage   `json:"toolResult,omitempty"`
 }
 
+// The types of host events.
+const (
+	EventServerChanged  = "server.changed"
+	EventCatalogChanged = "catalog.changed"
+)
+
 // Event is something that happened in the host.
 type Event struct {
 	Time time.Time
-	// Type is "server.changed" or "catalog.changed".
+	// Type is EventServerChanged or EventCatalogChanged.
 	Type     string
 	Server   string
 	State    State
