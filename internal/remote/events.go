@@ -8,60 +8,83 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
+	"time"
 )
 
-// eventFilter reads a server's event stream and passes on what the SDK can take: one well-formed event after the
-// other, whose data is a JSON-RPC message, or which has no data and only primes a resumption (LEG-16). A line
-// that is no field, an event that is not JSON and a foreign event name are dropped with a word in the log;
-// in the SDK each of them would end the session.
-type eventFilter struct {
-	src    io.ReadCloser
-	lines  *bufio.Reader
-	limit  int64
-	log    *slog.Logger
-	out    bytes.Buffer // complete events, ready to be read
-	err    error        // what ends the stream once out is read
-	first  bool         // no line was read yet
-	size   int64        // of the event being read
-	data   [][]byte
-	fields bytes.Buffer // id and retry of the event being read
-	name   string
+// event is one event of a stream that means something to a session: a JSON-RPC message, or an id or a retry time
+// without data, which only prime a resumption (LEG-16).
+type event struct {
+	id    *string // nil when the event names none; an empty one resets the last id
+	retry time.Duration
+	data  []byte // one JSON object on one line, or nil
 }
 
-func newEventFilter(src io.ReadCloser, limit int64, log *slog.Logger) *eventFilter {
-	return &eventFilter{src: src, lines: bufio.NewReaderSize(src, 32<<10), limit: limit, log: log, first: true}
+// scanner reads events. A line that is no field, an event that is not a JSON object and a foreign event name are
+// dropped with a word in the log; in the SDK each of them would end the session.
+type scanner struct {
+	lines *bufio.Reader
+	limit int64 // of one event, in bytes
+	log   *slog.Logger
+	begun bool
+	size  int64 // of the event being read
 }
 
-// Read implements [io.Reader]. It returns as soon as one event is complete.
-func (f *eventFilter) Read(p []byte) (int, error) {
-	for f.out.Len() == 0 && f.err == nil {
-		line, err := f.line()
+func newScanner(src io.Reader, limit int64, log *slog.Logger) *scanner {
+	return &scanner{lines: bufio.NewReaderSize(src, 32<<10), limit: limit, log: log}
+}
+
+// next returns the next event that means something. An event that the stream's end cuts off is dropped, as the
+// standard has it.
+func (s *scanner) next() (event, error) {
+	var e event
+	var data [][]byte
+	name := ""
+	for {
+		line, err := s.line()
 		if err != nil {
-			// An event without its blank line is incomplete, and the standard says to drop it.
-			f.err = err
-			break
+			return event{}, err
 		}
-		f.feed(line)
+		if len(line) == 0 {
+			s.size = 0
+			if e.data = s.payload(name, data); e.data != nil || e.id != nil || e.retry > 0 {
+				return e, nil
+			}
+			e, data, name = event{}, nil, ""
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "": // a comment, often a heartbeat
+		case "data":
+			data = append(data, value)
+		case "event":
+			name = string(value)
+		case "id":
+			if id := string(value); !bytes.ContainsRune(value, 0) {
+				e.id = &id
+			}
+		case "retry":
+			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+				e.retry = time.Duration(ms) * time.Millisecond
+			}
+		default:
+			s.log.Debug("event stream: a line that is no field was dropped", "bytes", len(line))
+		}
 	}
-	if f.out.Len() > 0 {
-		return f.out.Read(p)
-	}
-	return 0, f.err
 }
-
-// Close implements [io.Closer].
-func (f *eventFilter) Close() error { return f.src.Close() }
 
 var errEventTooLarge = errors.New("event stream: one event is larger than the bound")
 
-// line reads one line without its end: LF or CR LF.
-func (f *eventFilter) line() ([]byte, error) {
+// line reads one line without its end: LF or CR LF. The caller owns the line.
+func (s *scanner) line() ([]byte, error) {
 	var line []byte
 	for {
-		part, err := f.lines.ReadSlice('\n')
-		f.size += int64(len(part))
-		if f.size > f.limit {
-			return nil, fmt.Errorf("%w of %d bytes", errEventTooLarge, f.limit)
+		part, err := s.lines.ReadSlice('\n')
+		s.size += int64(len(part))
+		if s.size > s.limit {
+			return nil, fmt.Errorf("%w of %d bytes", errEventTooLarge, s.limit)
 		}
 		line = append(line, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -72,66 +95,71 @@ func (f *eventFilter) line() ([]byte, error) {
 		}
 		break
 	}
-	if f.first {
-		f.first = false
+	if !s.begun {
+		s.begun = true
 		line = bytes.TrimPrefix(line, bom)
 	}
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-func (f *eventFilter) feed(line []byte) {
-	if len(line) == 0 {
-		f.dispatch()
-		return
+func (s *scanner) payload(name string, data [][]byte) []byte {
+	joined := bytes.Join(data, []byte("\n"))
+	switch {
+	case len(joined) == 0:
+		return nil
+	case name != "" && name != "message":
+		s.log.Debug("event stream: a foreign event was dropped", "event", name)
+		return nil
 	}
-	field, value, found := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimPrefix(value, []byte(" "))
-	switch string(field) {
-	case "": // a comment, often a heartbeat
-	case "data":
-		f.data = append(f.data, bytes.Clone(value))
-	case "event":
-		f.name = string(value)
-	case "id":
-		if !bytes.ContainsRune(value, 0) {
-			fmt.Fprintf(&f.fields, "id: %s\n", value)
-		}
-	case "retry":
-		fmt.Fprintf(&f.fields, "retry: %s\n", value)
-	default:
-		f.log.Debug("event stream: line that is no field dropped", "bytes", len(line), "colon", found)
+	var object map[string]json.RawMessage
+	var line bytes.Buffer
+	if err := json.Unmarshal(joined, &object); err != nil || object == nil || json.Compact(&line, joined) != nil {
+		s.log.Warn("event stream: an event that is not a JSON-RPC message was dropped", "bytes", len(joined))
+		return nil
 	}
+	return line.Bytes()
 }
 
-// dispatch ends the event being read and passes it on if it is one for the session.
-func (f *eventFilter) dispatch() {
-	data, fields, name := f.data, f.fields.String(), f.name
-	f.data, f.name, f.size = nil, "", 0
-	f.fields.Reset()
-	switch {
-	case name != "" && name != "message":
-		f.log.Debug("event stream: foreign event dropped", "event", name)
-		data = nil
-	case len(data) == 0:
-	default:
-		var line bytes.Buffer
-		var object map[string]json.RawMessage
-		joined := bytes.Join(data, []byte("\n"))
-		if err := json.Unmarshal(joined, &object); err != nil || object == nil || json.Compact(&line, joined) != nil {
-			f.log.Warn("event stream: an event that is not a JSON-RPC message was dropped", "bytes", len(joined))
-			data = nil
-			break
+// eventFilter is a stream with nothing in it but the events that mean something, well-formed.
+type eventFilter struct {
+	src    io.Closer
+	events *scanner
+	out    bytes.Buffer
+	err    error // what ends the stream once out is read
+}
+
+func newEventFilter(src io.ReadCloser, limit int64, log *slog.Logger) *eventFilter {
+	return &eventFilter{src: src, events: newScanner(src, limit, log)}
+}
+
+// Read implements [io.Reader]. It returns as soon as one event is complete.
+func (f *eventFilter) Read(p []byte) (int, error) {
+	if f.out.Len() == 0 && f.err == nil {
+		var e event
+		if e, f.err = f.events.next(); f.err == nil {
+			f.write(e)
 		}
-		data = [][]byte{line.Bytes()}
 	}
-	if len(data) == 0 && fields == "" {
-		return
+	if f.out.Len() > 0 {
+		return f.out.Read(p)
 	}
-	f.out.WriteString(fields)
-	if len(data) == 1 {
+	return 0, f.err
+}
+
+func (f *eventFilter) write(e event) {
+	if e.id != nil {
+		fmt.Fprintf(&f.out, "id: %s\n", *e.id)
+	}
+	if e.retry > 0 {
+		fmt.Fprintf(&f.out, "retry: %d\n", e.retry.Milliseconds())
+	}
+	if e.data != nil {
 		f.out.WriteString("data: ")
-		f.out.Write(data[0])
+		f.out.Write(e.data)
 		f.out.WriteByte('\n')
 	}
 	f.out.WriteByte('\n')
 }
+
+// Close implements [io.Closer].
+func (f *eventFilter) Close() error { return f.src.Close() }

@@ -232,7 +232,9 @@ func TestRedirectsStayInTheOrigin(t *testing.T) {
 		}
 	})
 	t.Run("losing the body", func(t *testing.T) {
-		_, _, _, err := post(t, remote.Options{}, callBody, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/mcp/", http.StatusMovedPermanently) })
+		_, _, _, err := post(t, remote.Options{}, callBody, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/mcp/", http.StatusMovedPermanently)
+		})
 		var bad *remote.AnswerError
 		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, "/mcp/; configure that URL") {
 			t.Errorf("error = %v", err)
