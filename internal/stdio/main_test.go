@@ -1,0 +1,85 @@
+//go:build unix
+
+package stdio_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is its own server: with this variable set it plays the role named by it.
+const roleVar = "STDIO_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		os.Exit(play(role))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// play runs a comma-separated list of behaviours and returns the exit status.
+func play(role string) int {
+	ignoreEOF := false
+	for _, word := range strings.Split(role, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "exit":
+			n, _ := strconv.Atoi(value)
+			return n
+		case "ignore-eof":
+			ignoreEOF = true
+		case "ignore-term":
+			signal.Ignore(syscall.SIGTERM)
+		case "env":
+			for _, kv := range os.Environ() {
+				fmt.Println(kv)
+			}
+			return 0
+		case "cwd":
+			dir, _ := os.Getwd()
+			fmt.Println(dir)
+			return 0
+		case "args":
+			for _, a := range os.Args[1:] {
+				fmt.Printf("%q\n", a)
+			}
+			return 0
+		case "stderr":
+			n, _ := strconv.Atoi(value)
+			line := strings.Repeat("x", 1023) + "\n"
+			for written := 0; written < n; written += len(line) {
+				_, _ = io.WriteString(os.Stderr, line)
+			}
+			_, _ = io.WriteString(os.Stderr, "the last line\n")
+		case "child", "escaped-child":
+			// A helper that ignores everything but SIGKILL and prints its pid when it is ready.
+			cmd := exec.Command(os.Args[0]) //nolint:noctx // it is meant to outlive this process
+			cmd.Env = append(os.Environ(), roleVar+"=ignore-eof,ignore-term,ready")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: name == "escaped-child"}
+			out, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				return 70
+			}
+			line, _ := bufio.NewReader(out).ReadString('\n')
+			fmt.Print(line)
+		case "ready":
+			fmt.Println(os.Getpid())
+		}
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if ignoreEOF {
+		time.Sleep(time.Hour)
+	}
+	return 0
+}
