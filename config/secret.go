@@ -1,8 +1,42 @@
 package config
 
-// Secret is a string that must not be printed: every fmt verb, JSON and slog show "•••".
-// Reveal is the one way to its text.
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Mask is what stands in the place of a secret.
+const Mask = "•••"
+
+// Secret is a string that must not be printed: every fmt verb, JSON, text encodings and slog show "•••".
+// Reveal is the one way to its text. Keep secrets in exported fields: package fmt prints unexported ones
+// without asking them.
 type Secret string
+
+var (
+	_ fmt.Formatter  = Secret("")
+	_ fmt.GoStringer = Secret("")
+	_ slog.LogValuer = Secret("")
+)
 
 // Reveal returns the text itself. Call it only where the text leaves for its destination.
 func (s Secret) Reveal() string { return string(s) }
+
+// Format writes the mask, whatever the verb and its flags.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mask) }
+
+// String returns the mask.
+func (s Secret) String() string { return Mask }
+
+// GoString returns the mask.
+func (s Secret) GoString() string { return Mask }
+
+// MarshalJSON encodes the mask.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + Mask + `"`), nil }
+
+// MarshalText encodes the mask.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(Mask), nil }
+
+// LogValue is the mask.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(Mask) }

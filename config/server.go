@@ -12,11 +12,36 @@ const (
 	Auto Negotiation = "auto"
 )
 
-// Server is one configured MCP server: expanded, validated, ready to start.
+// Transports: the values of Server.Type.
+const (
+	TypeStdio = "stdio"
+	TypeHTTP  = "http" // Streamable HTTP
+	TypeSSE   = "sse"  // the HTTP+SSE transport of 2024-11-05
+	TypeWS    = "ws"
+)
+
+// The defaults of the clocks of a server.
+const (
+	DefaultConnectStdio  = 30 * time.Second
+	DefaultConnectRemote = 15 * time.Second
+	DefaultTimeout       = 10 * time.Minute
+	DefaultMaxCallTime   = time.Hour
+
+	// MinConnect and MaxConnect clamp the connect window (M4).
+	MinConnect = 100 * time.Millisecond
+	MaxConnect = 300 * time.Second
+)
+
+// Server is one configured MCP server: expanded, validated, ready to start, unless Problem says otherwise.
 // It is plain data; copy it freely, do not edit maps or slices of a copy.
 type Server struct {
 	// Name is the key it stands under; unique in one configuration.
 	Name string
+
+	// Problem is why this entry cannot be used: what is wrong with it, by file, line and field. A server with a
+	// Problem is listed as failed and never started; its other fields may be incomplete. It is a [Problem] or
+	// [Problems], holds no secret, and is nil for a usable entry.
+	Problem error
 
 	// Command, Args, Env and Cwd start a stdio server. Env is added to a small allow-list of the host's
 	// own environment. Cwd is absolute, or empty for the host's working directory.
@@ -29,6 +54,12 @@ type Server struct {
 	Type    string
 	URL     string
 	Headers map[string]Secret
+	// Proxy is the URL of the proxy for this remote server, which may carry a password; CAFile is a PEM file of
+	// further certificate authorities.
+	Proxy  Secret
+	CAFile string
+	// OAuth is nil when the entry has none.
+	OAuth *OAuth
 
 	// VersionNegotiation defaults to Legacy.
 	VersionNegotiation Negotiation
@@ -46,12 +77,60 @@ type Server struct {
 	IncludeTools []string
 	ExcludeTools []string
 	AlwaysAllow  []string
-	Disabled     bool
-	Description  string
+	// Unshared is true for "share": false: each conversation gets a session of its own.
+	Unshared    bool
+	Disabled    bool
+	Description string
 
 	// Source is where the entry was read.
 	Source Source
+	// Lines gives the line of each field that the entry has, by the field's name in the file ("timeout").
+	Lines map[string]int
+	// Digest identifies the entry as it is written in its file, before expansion: a hash over all its fields but
+	// the description, whatever their order and the layout. Empty for a server that was read from no file.
+	Digest string
+	// Expanded holds the values of secret-looking variables that ${VAR} references in the entry brought in,
+	// so that a [Redactor] knows them wherever they ended up.
+	Expanded []Secret
 }
+
+// OAuth are the settings of a remote server's login that the person gave.
+type OAuth struct {
+	ClientID         string
+	ClientSecret     Secret
+	Scopes           []string
+	CallbackPort     int // 0: any free port
+	RedirectURI      string
+	AuthorizationURL string
+	TokenURL         string
+}
+
+// Remote reports whether the server is reached over the network rather than started.
+func (s Server) Remote() bool {
+	return s.Type != "" && s.Type != TypeStdio || s.Command == "" && s.URL != ""
+}
+
+// ConnectWindow is the time that connecting may take: DiscoveryTimeout clamped to [MinConnect, MaxConnect], or
+// the default of the transport.
+func (s Server) ConnectWindow() time.Duration {
+	switch {
+	case s.DiscoveryTimeout > 0:
+		return min(max(s.DiscoveryTimeout, MinConnect), MaxConnect)
+	case s.Remote():
+		return DefaultConnectRemote
+	default:
+		return DefaultConnectStdio
+	}
+}
+
+// Scopes: the values of Source.Scope.
+const (
+	ScopeUser     = "user"
+	ScopeProject  = "project"
+	ScopeExplicit = "explicit"
+	ScopeAdHoc    = "adhoc"
+	ScopeBuiltin  = "builtin"
+)
 
 // Source is the place a server's entry was read from.
 type Source struct {
