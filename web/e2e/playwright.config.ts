@@ -1,0 +1,31 @@
+import { defineConfig } from "@playwright/test";
+
+export default defineConfig({
+	testDir: ".",
+	outputDir: "../test-results",
+	globalSetup: "./setup.ts",
+	timeout: 60_000,
+	expect: { timeout: 15_000 },
+	fullyParallel: false,
+	workers: 1,
+	forbidOnly: Boolean(process.env.CI),
+	retries: 0,
+	reporter: [["list"]],
+	use: {
+		browserName: "chromium",
+		viewport: { width: 1280, height: 800 },
+		trace: "retain-on-failure",
+		launchOptions: {
+			executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+			args: [
+				"--no-sandbox",
+				"--disable-gpu",
+				"--disable-quic",
+				"--no-first-run",
+				"--disable-background-networking",
+				"--disable-component-update",
+				"--disable-sync",
+			],
+		},
+	},
+});
