@@ -309,13 +309,13 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-func (e *entry) oauth(path string, v hujson.Value) *OAuth {
+func (e *entry) oauth(path string, v hujson.Value) OAuth {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
 		e.fail(v, path, "want an object, got "+kindOf(v))
-		return nil
+		return OAuth{}
 	}
-	o, seen := &OAuth{}, map[string]bool{}
+	o, seen := OAuth{}, map[string]bool{}
 	for _, m := range object.Members {
 		name := memberName(m)
 		at := join(path, name)

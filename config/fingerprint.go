@@ -18,7 +18,7 @@ type running struct {
 	Proxy       string
 	CAFile      string
 	Negotiation Negotiation
-	OAuth       *runningOAuth
+	OAuth       runningOAuth
 }
 
 type runningOAuth struct {
@@ -45,11 +45,10 @@ func Fingerprint(s Server) string {
 	if len(r.Args) == 0 {
 		r.Args = nil
 	}
-	if o := s.OAuth; o != nil {
-		r.OAuth = &runningOAuth{
-			ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), RedirectURI: o.RedirectURI,
-			AuthorizationURL: o.AuthorizationURL, TokenURL: o.TokenURL, Scopes: o.Scopes, CallbackPort: o.CallbackPort,
-		}
+	o := s.OAuth
+	r.OAuth = runningOAuth{
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), RedirectURI: o.RedirectURI,
+		AuthorizationURL: o.AuthorizationURL, TokenURL: o.TokenURL, Scopes: o.Scopes, CallbackPort: o.CallbackPort,
 	}
 	return hash("usher server 1", r)
 }

@@ -236,7 +236,7 @@ func TestExpansionReachesEveryField(t *testing.T) {
 	}, {
 		Name: "remote", Type: "http", URL: "https://value/", Headers: map[string]config.Secret{"H": "value"},
 		Proxy: "http://value", CAFile: "/project/value", VersionNegotiation: config.Legacy,
-		OAuth: &config.OAuth{
+		OAuth: config.OAuth{
 			ClientID: "value", ClientSecret: "value", Scopes: []string{"value"}, RedirectURI: "value",
 			AuthorizationURL: "value", TokenURL: "value",
 		},

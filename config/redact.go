@@ -109,9 +109,7 @@ func secretValues(s Server) []string {
 	for _, value := range s.Expanded {
 		add(true, value.Reveal())
 	}
-	if s.OAuth != nil {
-		add(true, s.OAuth.ClientSecret.Reveal())
-	}
+	add(true, s.OAuth.ClientSecret.Reveal())
 	add(true, passwordIn(s.Proxy.Reveal()))
 	for i, arg := range s.Args {
 		option, value, found := strings.Cut(arg, "=")

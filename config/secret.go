@@ -9,9 +9,10 @@ import (
 // Mask is what stands in the place of a secret.
 const Mask = "•••"
 
-// Secret is a string that must not be printed: every fmt verb, JSON, text encodings and slog show "•••".
-// Reveal is the one way to its text. Keep secrets in exported fields: package fmt prints unexported ones
-// without asking them.
+// Secret is a string that must not be printed: the fmt verbs, JSON, text encodings and slog show "•••".
+// Reveal is the one way to its text. Three things escape a string type, so do not do them: package fmt prints
+// an unexported field, and a field behind a nested pointer, without asking it; package json writes the key of a
+// map as it is; and %p, which go vet refuses, prints the text.
 type Secret string
 
 var (

@@ -58,8 +58,8 @@ type Server struct {
 	// further certificate authorities.
 	Proxy  Secret
 	CAFile string
-	// OAuth is nil when the entry has none.
-	OAuth *OAuth
+	// OAuth is zero when the entry has none. (No pointer: fmt prints what is behind one without asking a Secret.)
+	OAuth OAuth
 
 	// VersionNegotiation defaults to Legacy.
 	VersionNegotiation Negotiation
@@ -94,7 +94,7 @@ type Server struct {
 	Expanded []Secret
 }
 
-// OAuth are the settings of a remote server's login that the person gave.
+// OAuth holds the settings of a remote server's login that the person gave.
 type OAuth struct {
 	ClientID         string
 	ClientSecret     Secret

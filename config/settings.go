@@ -49,9 +49,7 @@ func Settings(s Server) []Setting {
 		optional("headers", maskedMap(s.Headers), len(s.Headers) > 0)
 		optional("proxy", Mask, s.Proxy != "")
 		optional("caFile", s.CAFile, s.CAFile != "")
-		if o := s.OAuth; o != nil {
-			add("oauth", "client "+o.ClientID+", scopes "+strings.Join(o.Scopes, " "), true)
-		}
+		optional("oauth", "client "+s.OAuth.ClientID+", scopes "+strings.Join(s.OAuth.Scopes, " "), s.Lines["oauth"] > 0)
 	} else {
 		add("command", s.Command, true)
 		optional("args", quoteAll(s.Args), len(s.Args) > 0)
