@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrClosed is the cause of a connection that was closed on this side.
+	ErrClosed = errors.New("the connection was closed")
+	// ErrEnded is the cause of a connection that the server closed.
+	ErrEnded = errors.New("the server closed the connection")
+	// ErrFrameTooLong fails a request whose answer is longer than the bound.
+	ErrFrameTooLong = errors.New("the answer is longer than the limit")
+	// ErrTooDeep fails a request whose answer nests deeper than the bound.
+	ErrTooDeep = errors.New("the answer nests deeper than the limit")
+	// ErrMalformed fails a request whose answer is no JSON-RPC response.
+	ErrMalformed = errors.New("the answer is malformed")
+	// ErrWithdrawn ends a request that the server cancelled by itself (SUB-14).
+	ErrWithdrawn = errors.New("the server ended the request")
+)
+
+// RemoteError is a JSON-RPC error that the server answered with.
+type RemoteError struct {
+	Code    int64
+	Message string
+	Data    json.RawMessage
+}
+
+func (e *RemoteError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// LostError says that the connection ended before the answer came.
+type LostError struct {
+	// Sent tells whether the server may have received the request.
+	Sent  bool
+	Cause error
+}
+
+func (e *LostError) Error() string { return "connection lost: " + e.Cause.Error() }
+
+func (e *LostError) Unwrap() error { return e.Cause }
+
+// TimeoutError says that one of the clocks of a request ran out.
+type TimeoutError struct {
+	Clock string // "idle" or "total"
+	After time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	if e.Clock == "idle" {
+		return fmt.Sprintf("no answer and no progress for %s", e.After)
+	}
+	return fmt.Sprintf("no answer within %s", e.After)
+}
+
+// Timeout is true, as net.Error has it.
+func (e *TimeoutError) Timeout() bool { return true }
