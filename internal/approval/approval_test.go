@@ -1,0 +1,140 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/lockedfile"
+	"go.uber.org/goleak"
+
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/approval"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func project(name, command string) config.Server {
+	return config.Server{Name: name, Command: command, Source: config.Source{Scope: config.ScopeProject}}
+}
+
+func lookup(t *testing.T, s *approval.Store, dir string, servers ...config.Server) []approval.Decision {
+	t.Helper()
+	decisions, err := s.Lookup(dir, servers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decisions
+}
+
+func TestDecisions(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state", "usher")
+	here, there := t.TempDir(), t.TempDir()
+	store := approval.Open(state)
+	a, b, c := project("a", "x"), project("b", "x"), project("c", "x")
+	mine := config.Server{Name: "mine", Command: "x", Source: config.Source{Scope: config.ScopeUser}}
+
+	if got := lookup(t, store, here, a, mine); !cmp.Equal(got, []approval.Decision{approval.Undecided, approval.Approved}) {
+		t.Errorf("at first: %q", got)
+	}
+	if err := store.Decide(t.Context(), here, approval.Approved, a, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Decide(t.Context(), here, approval.Rejected, c); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Decide(t.Context(), here, approval.Undecided, b); err != nil {
+		t.Fatal(err)
+	}
+
+	again := approval.Open(state)
+	changed, renamed := project("a", "y"), project("z", "x")
+	want := []approval.Decision{approval.Approved, approval.Undecided, approval.Rejected, approval.Undecided, approval.Undecided}
+	if got := lookup(t, again, here, a, b, c, changed, renamed); !cmp.Equal(got, want) {
+		t.Errorf("decisions %q, want %q", got, want)
+	}
+	if got := lookup(t, again, there, a); got[0] != approval.Undecided {
+		t.Errorf("an approval counts in another project: %q", got)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(here, link); err != nil {
+		t.Fatal(err)
+	}
+	if got := lookup(t, again, link, a); got[0] != approval.Approved {
+		t.Errorf("by a link to the project: %q", got)
+	}
+
+	info, err := os.Stat(store.Path())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("file mode %v, %v", info.Mode(), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "*.json.*")); len(left) != 1 { // the lock
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestUnusableFileApprovesNothing(t *testing.T) {
+	for name, text := range map[string]string{"broken": "{", "newer": `{"version": 2}`, "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			store := approval.Open(dir)
+			if err := os.WriteFile(store.Path(), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.Lookup(dir, project("a", "x"))
+			if err == nil || !strings.Contains(err.Error(), store.Path()) || got[0] != approval.Undecided {
+				t.Errorf("Lookup = %q, %v", got, err)
+			}
+			if err := store.Decide(t.Context(), dir, approval.Approved, project("a", "x")); err == nil {
+				t.Error("Decide overwrites what it cannot read")
+			}
+			if kept, _ := os.ReadFile(store.Path()); string(kept) != text {
+				t.Errorf("the file became %q", kept)
+			}
+		})
+	}
+}
+
+// No decision is lost when many write at once, as several usher processes do.
+func TestWritersTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	var servers []config.Server
+	var wg sync.WaitGroup
+	for i := range 20 {
+		server := project(fmt.Sprint("s", i), "x")
+		servers = append(servers, server)
+		wg.Go(func() {
+			if err := approval.Open(dir).Decide(context.Background(), dir, approval.Approved, server); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i, decision := range lookup(t, approval.Open(dir), dir, servers...) {
+		if decision != approval.Approved {
+			t.Errorf("decision %d is lost", i)
+		}
+	}
+}
+
+func TestDecideObeysItsContext(t *testing.T) {
+	dir := t.TempDir()
+	store := approval.Open(dir)
+	unlock, err := lockedfile.MutexAt(store.Path() + ".lock").Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := store.Decide(ctx, dir, approval.Approved, project("a", "x")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Decide = %v", err)
+	}
+}
