@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/api"
+)
+
+// closeBound is how long servers may take to end after a command.
+const closeBound = 10 * time.Second
+
+// withServers runs do with a host over every configured server, after each has become ready or failed.
+func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.Host, *config.Config) error) error {
+	c, err := a.configuration(true)
+	if err != nil {
+		return err
+	}
+	a.noteProblems(c, "")
+	if len(c.Servers) == 0 {
+		if lost := c.Problems.Err(); lost != nil {
+			return configError(lost)
+		}
+	}
+	return a.withHost(ctx, c.Servers, func(ctx context.Context, h *usher.Host) error {
+		// That one of them failed is seen in its status, and costs the others nothing.
+		if err := h.Wait(ctx); ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		return do(ctx, h, c)
+	})
+}
+
+// withServer runs do with a host over one configured server, which is ready. The others are not started.
+func (a *app) withServer(ctx context.Context, name string, do func(context.Context, *usher.Host) error) error {
+	c, err := a.configuration(true)
+	if err != nil {
+		return err
+	}
+	a.noteProblems(onlyWarnings(c), name)
+	server, err := only(c, name)
+	if err != nil {
+		return err
+	}
+	if server.Problem != nil {
+		return configError(server.Problem)
+	}
+	if server.Disabled {
+		return &client.Error{
+			Server: name, Phase: client.PhaseConfig, Code: client.CodeConfig, Message: "the server is disabled",
+			Hint: fmt.Sprintf(`take "disabled" out of %s`, server.Source),
+		}
+	}
+	return a.withHost(ctx, []config.Server{server}, func(ctx context.Context, h *usher.Host) error {
+		err := h.Wait(ctx, name)
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		if status, ok := h.Server(name); ok && status.State != usher.StateReady {
+			if failure := a.notReady(status); failure != nil {
+				return failure
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return do(ctx, h)
+	})
+}
+
+// notReady says why a server cannot be used, nil when it can.
+func (a *app) notReady(s usher.ServerStatus) *client.Error {
+	switch {
+	case s.State == usher.StateReady, s.State == usher.StateDisabled:
+		return nil
+	case s.State == usher.StateAwaitingApproval:
+		return &client.Error{
+			Server: s.Name, Phase: client.PhaseConfig, Code: client.CodeDenied,
+			Message: fmt.Sprintf("the server comes from %s and is not approved", s.Config.Source),
+			Hint:    fmt.Sprintf("see what it would run: usher approve; then allow it: usher approve %s", shellWord(s.Name)),
+		}
+	case s.Err != nil:
+		return s.Err
+	default:
+		return &client.Error{Server: s.Name, Code: client.CodeUnavailable, Message: fmt.Sprintf("the server is %s", s.State)}
+	}
+}
+
+// withHost runs do with a host and ends the host afterwards, whatever happened.
+func (a *app) withHost(ctx context.Context, servers []config.Server, do func(context.Context, *usher.Host) error) (err error) {
+	ctx, cancel, err := a.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	trace, err := a.openTrace()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if traceErr := trace.close(); err == nil {
+			err = traceErr
+		}
+	}()
+	h, err := usher.Open(ctx, usher.Options{
+		Servers: servers, Logger: a.logger(), Info: implementation(), Trace: trace.hook(), Approved: a.approved(servers),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBound)
+		defer cancel()
+		if closeErr := h.Close(closing); closeErr != nil && a.verbose {
+			a.note("warning: %v", closeErr)
+		}
+	}()
+	if err := do(ctx, h); err != nil {
+		// When --timeout ran out, that is the reason, whatever it made the server's session say.
+		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, errTimeout) && !errors.Is(err, errToolFailed) {
+			return cause
+		}
+		return err
+	}
+	return nil
+}
+
+// configError is a configuration's problem as the error of a command.
+func configError(problem error) error {
+	failure := &client.Error{Phase: client.PhaseConfig, Code: client.CodeConfig, Message: problem.Error(), Err: problem}
+	if problems := config.AsProblems(problem); len(problems) > 0 {
+		failure.Server = problems[0].Server
+	}
+	return failure
+}
+
+func onlyWarnings(c *config.Config) *config.Config {
+	return &config.Config{Problems: c.Problems.Warnings()}
+}
+
+// unready collects the errors of servers that a listing lacks, and notes them for a person.
+func (a *app) unready(h *usher.Host) []api.Error {
+	failures := []api.Error{}
+	for _, s := range h.Servers() {
+		failure := a.notReady(s)
+		if failure == nil {
+			continue
+		}
+		shape := a.errorShape(failure)
+		failures = append(failures, shape)
+		if !a.json {
+			a.note("server %s: %s", shape.Server, shape.Message)
+			if shape.Hint != "" {
+				a.note("  %s", shape.Hint)
+			}
+		}
+	}
+	return failures
+}
+
+// listingError is the error of a listing: none when a server was ready or there was none to list.
+func (a *app) listingError(h *usher.Host) error {
+	var first *client.Error
+	for _, s := range h.Servers() {
+		switch failure := a.notReady(s); {
+		case failure == nil && s.State == usher.StateReady:
+			return nil
+		case failure != nil && first == nil:
+			first = failure
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first
+}

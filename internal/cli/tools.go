@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/api"
+)
+
+// toolsOutput is what `usher tools --json` prints.
+type toolsOutput struct {
+	Tools    []toolOutput     `json:"tools"`
+	Rejected []rejectedOutput `json:"rejected"`
+	Errors   []api.Error      `json:"errors"`
+}
+
+type toolOutput struct {
+	Server       string          `json:"server"`
+	Name         string          `json:"name"`
+	Label        string          `json:"label"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	AppURI       string          `json:"appUri,omitempty"`
+	AppProblem   string          `json:"appProblem,omitempty"`
+	ForModel     bool            `json:"forModel"`
+}
+
+type rejectedOutput struct {
+	Server string `json:"server"`
+	client.Rejected
+}
+
+func newToolsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "tools [SERVER]",
+		Short: "List the tools of all servers, or of one",
+		Args:  arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.list(cmd.Context(), args, a.listTools)
+		},
+	}
+}
+
+// list runs a listing over all servers, or over the one that args names.
+func (a *app) list(ctx context.Context, args []string, do func(*usher.Host) error) error {
+	if len(args) > 0 {
+		return a.withServer(ctx, args[0], func(_ context.Context, h *usher.Host) error { return do(h) })
+	}
+	return a.withServers(ctx, func(_ context.Context, h *usher.Host, _ *config.Config) error {
+		if err := do(h); err != nil {
+			return err
+		}
+		if a.json {
+			return nil // the errors are in the output
+		}
+		return a.listingError(h)
+	})
+}
+
+func (a *app) listTools(h *usher.Host) error {
+	catalog := h.Catalog()
+	out := toolsOutput{Tools: []toolOutput{}, Rejected: []rejectedOutput{}, Errors: a.unready(h)}
+	for _, t := range catalog.Tools {
+		out.Tools = append(out.Tools, toolOutput{
+			Server: t.Server, Name: t.Name, Label: t.Label, Title: t.Title, Description: t.Description,
+			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: member(t.Raw, "annotations"),
+			AppURI: t.AppURI, AppProblem: t.AppProblem, ForModel: t.ForModel,
+		})
+	}
+	for _, s := range h.Servers() {
+		for _, r := range catalog.Rejected[s.Name] {
+			out.Rejected = append(out.Rejected, rejectedOutput{Server: s.Name, Rejected: r})
+			if !a.json {
+				a.note("server %s: %s %q is left out: %s", s.Name, r.Kind, r.Name, r.Reason)
+			}
+		}
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	rows := make([][]cell, 0, len(out.Tools))
+	for _, t := range out.Tools {
+		about := cmp.Or(t.Description, t.Title)
+		if t.AppURI != "" {
+			about = "[app] " + about
+		}
+		rows = append(rows, []cell{{line(t.Server, 40), styleDim}, {line(t.Name, 64), styleBold}, {line(about, 100), ""}})
+	}
+	return a.table(rows)
+}
+
+// member is one member of a JSON object as it stands, nil when it is not there.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return nil
+	}
+	return members[name]
+}
