@@ -166,13 +166,15 @@ func (s *server) publish(method string, content object, listens func(*listen) bo
 	for _, p := range peers {
 		p.mu.Lock()
 		toPeer := p.initialized && legacy(p)
+		p.mu.Unlock()
 		var streams []*listen
+		p.listenMu.Lock()
 		for _, l := range p.listens {
 			if listens(l) {
 				streams = append(streams, l)
 			}
 		}
-		p.mu.Unlock()
+		p.listenMu.Unlock()
 		if toPeer {
 			p.out(notification(method, content))
 		}
@@ -201,16 +203,16 @@ func (c *call) listen() {
 	if len(n.URIs) > 0 {
 		granted["resourceSubscriptions"] = n.URIs
 	}
+	c.peer.listenMu.Lock()
 	c.out(notification("notifications/subscriptions/acknowledged",
 		object{"_meta": object{metaSubscription: c.msg.ID}, "notifications": granted}))
-	c.peer.mu.Lock()
 	c.peer.listens[string(c.msg.ID)] = l
-	c.peer.mu.Unlock()
+	c.peer.listenMu.Unlock()
 	c.changeLater(c.ctx)
 	<-c.ctx.Done()
-	c.peer.mu.Lock()
+	c.peer.listenMu.Lock()
 	delete(c.peer.listens, string(c.msg.ID))
-	c.peer.mu.Unlock()
+	c.peer.listenMu.Unlock()
 }
 
 func prompts() []object {

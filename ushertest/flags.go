@@ -329,3 +329,8 @@ func parseSize(s string) (int, error) {
 	}
 	return n * unit, nil
 }
+
+// needsProcess reports whether the flags make sense only for a process of fx's own.
+func (o *options) needsProcess() bool {
+	return o.child != "" || o.ignoreEOF || o.ignoreTerm || o.noiseStderr > 0 || o.lock != ""
+}

@@ -237,7 +237,7 @@ type Pipe struct {
 func NewPipe(t testing.TB, flags ...string) *Pipe {
 	t.Helper()
 	opts, err := parseFlags(flags)
-	if err == nil && (opts.child != "" || opts.ignoreEOF || opts.ignoreTerm || opts.noiseStderr > 0 || opts.http != "") {
+	if err == nil && (opts.needsProcess() || opts.http != "") {
 		err = errors.New("a flag needs a process of its own")
 	}
 	if err != nil {

@@ -65,7 +65,10 @@ type peer struct {
 	asked       map[string]chan message // our own requests
 	nextAsk     int
 	subscribed  map[string]bool // legacy resources/subscribe
-	listens     map[string]*listen
+
+	// listenMu is held while a subscription is acknowledged, so that nothing can be published to it before (SUB-03).
+	listenMu sync.Mutex
+	listens  map[string]*listen
 }
 
 // listen is one open subscriptions/listen.
@@ -97,6 +100,19 @@ func (p *peer) drop() {
 	p.srv.mu.Lock()
 	defer p.srv.mu.Unlock()
 	delete(p.srv.peers, p)
+}
+
+// dropAll drops every peer that is left.
+func (s *server) dropAll() {
+	s.mu.Lock()
+	peers := make([]*peer, 0, len(s.peers))
+	for p := range s.peers {
+		peers = append(peers, p)
+	}
+	s.mu.Unlock()
+	for _, p := range peers {
+		p.drop()
+	}
 }
 
 // call is one request being served.
