@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/pflag"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/internal/api"
+)
+
+// For tests of this package from outside.
+var (
+	SplitWords = splitWords
+	Printable  = printable
+	ExitCodeOf = codeOf
+)
+
+// KeyedArguments reads key=value pairs by an input schema.
+func KeyedArguments(schema string, pairs ...string) (string, error) {
+	tool := usher.Tool{Server: "s", Tool: client.Tool{Name: "t", InputSchema: json.RawMessage(schema)}}
+	arguments, err := keyedArguments(tool, pairs)
+	return string(arguments), err
+}
+
+// Shapes are what each command prints with --json, by the heading under which docs/cli.md shows it.
+func Shapes() map[string]any {
+	return map[string]any{
+		"Errors": api.Problem{}, "usher servers": serversOutput{}, "usher tools": toolsOutput{}, "usher call": callOutput{},
+		"usher resources": resourcesOutput{}, "usher read": readOutput{}, "usher prompts": promptsOutput{},
+		"usher prompt": promptMessagesOutput{}, "usher approve": approveOutput{}, "usher version": versionOutput{},
+		"Trace files": traceLine{},
+	}
+}
+
+// Commands are the commands a person sees, with all their flags.
+func Commands() map[string][]string {
+	commands := map[string][]string{}
+	root := newRootCommand(&app{})
+	for _, c := range append(root.Commands(), root) {
+		if c.Hidden {
+			continue
+		}
+		var flags []string
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		commands[c.Name()] = flags
+	}
+	return commands
+}
