@@ -130,13 +130,18 @@ func (c *container) stop(deadline time.Time) {
 		if err != nil || len(strings.TrimSpace(string(id))) == 0 {
 			return
 		}
-		deadline = earlier(deadline, time.Now().Add(containerLimit))
+		// Even without time the engine should hear of it: once it has the request, it goes on by itself.
+		now := time.Now()
+		if least := now.Add(reapLimit / 2); deadline.Before(least) {
+			deadline = least
+		}
+		deadline = earlier(deadline, now.Add(containerLimit))
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, c.engine, "stop", "--time", "1", strings.TrimSpace(string(id)))
 		cmd.Env = c.env
-		cmd.WaitDelay = reapLimit
-		_ = cmd.Run()
+		cmd.WaitDelay = drainLimit
+		_ = cmd.Run() // see above
 	})
 }
 

@@ -66,18 +66,25 @@ func (f *family) scan() []identity {
 	if err != nil || len(table) == 0 {
 		return f.groupOnly()
 	}
-	self := os.Getpid()
 	members := map[int]bool{f.leader.PID: !f.over}
-	// Parents can stand after their children in the table, so a chain of n may take n passes; each pass that finds
-	// nothing new is the last.
+	candidates := table[:0:0]
+	for _, e := range table {
+		if e.PID <= 1 || e.PID == os.Getpid() || e.PID == f.leader.PID || e.Start < f.leader.Start {
+			continue
+		}
+		_, known := f.seen[e.identity]
+		if known || (e.group == f.leader.PID && !f.over) || carries(e.PID, f.marker) {
+			members[e.PID] = true
+			f.seen[e.identity] = struct{}{}
+			continue
+		}
+		candidates = append(candidates, e)
+	}
+	// A child can stand before its parent in the table, so passes are made until one finds nothing new.
 	for found := true; found; {
 		found = false
-		for _, e := range table {
-			if members[e.PID] || e.PID == self || e.PID <= 1 || e.Start < f.leader.Start {
-				continue
-			}
-			_, known := f.seen[e.identity]
-			if known || members[e.parent] || (e.group == f.leader.PID && !f.over) || carries(e.PID, f.marker) {
+		for _, e := range candidates {
+			if !members[e.PID] && members[e.parent] {
 				members[e.PID] = true
 				f.seen[e.identity] = struct{}{}
 				found = true

@@ -13,9 +13,15 @@ import (
 
 // LoginShell learns the PATH of the person's login shell. A host that a desktop or a service manager started has a PATH of
 // its own, in which tools installed for the person are missing. The shell is asked once and only when needed. The zero
-// value is ready; share one between all servers.
+// value is ready; share one between all servers, and do not change it once it is in use.
 type LoginShell struct {
+	// Shell is the program to ask; empty means $SHELL.
+	Shell string
+	// Limit bounds the question; 0 means 5 s.
+	Limit time.Duration
+
 	once sync.Once
+	done chan struct{} // closed when path and err are set
 	path string
 	err  error
 }
@@ -25,11 +31,31 @@ const (
 	shellOutput = 1 << 20 // bytes of the shell's output that are looked at
 )
 
-// Path returns the login shell's PATH. The first call starts $SHELL and waits at most 5 s; others wait for that one.
-// The result, an error included, is kept for the life of s.
+// Path returns the login shell's PATH. The first call starts the shell, others wait for that one, and all of them no
+// longer than ctx. The result, an error included, is kept for the life of s.
 func (s *LoginShell) Path(ctx context.Context) (string, error) {
-	s.once.Do(func() { s.path, s.err = askShell(context.WithoutCancel(ctx), os.Getenv("SHELL")) })
-	return s.path, s.err
+	s.once.Do(func() {
+		s.done = make(chan struct{})
+		go func() {
+			defer close(s.done)
+			shell, limit := s.Shell, s.Limit
+			if shell == "" {
+				shell = os.Getenv("SHELL")
+			}
+			if limit <= 0 {
+				limit = shellLimit
+			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit) // the answer is for everyone
+			defer cancel()
+			s.path, s.err = askShell(ctx, shell)
+		}()
+	})
+	select {
+	case <-s.done:
+		return s.path, s.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // errNoShell: without $SHELL there is nobody to ask; on Windows there never is.
@@ -39,8 +65,6 @@ func askShell(ctx context.Context, shell string) (string, error) {
 	if shell == "" {
 		return "", errNoShell
 	}
-	ctx, cancel := context.WithTimeout(ctx, shellLimit)
-	defer cancel()
 	// Startup files print what they like, so the answer stands between two marks. env is a program: how a shell itself
 	// prints PATH differs between them.
 	const mark = "__usher_login_path__"

@@ -4,11 +4,13 @@ package stdio_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/usher-mcp/usher/internal/stdio"
 )
 
 // The test binary is its own server: with this variable set it plays the role named by it.
@@ -26,6 +30,31 @@ func TestMain(m *testing.M) {
 		os.Exit(play(role))
 	}
 	goleak.VerifyTestMain(m)
+}
+
+func playHost(ledgerDir string) int {
+	s := stdio.Spec{Command: os.Args[0], Env: map[string]string{
+		roleVar: "escaped-child,ignore-eof,ignore-term,ready", "GORACE": "atexit_sleep_ms=0",
+	}}
+	if ledgerDir != "" {
+		ledger, err := stdio.OpenLedger(ledgerDir)
+		if err != nil {
+			return 70
+		}
+		s.Ledger = ledger
+	}
+	started := make(chan *stdio.Process)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		p, err := stdio.Start(context.Background(), s)
+		if err != nil {
+			panic(err)
+		}
+		started <- p
+	}()
+	p := <-started
+	_, _ = io.Copy(os.Stdout, p.Stdout)
+	return 0
 }
 
 // play runs a comma-separated list of behaviours and returns the exit status.
@@ -73,6 +102,10 @@ func play(role string) int {
 			}
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			fmt.Print(line)
+		case "host":
+			// A host that starts a server and is then killed. value is its ledger, or empty. The server is started from a
+			// thread that ends at once, which must not matter.
+			return playHost(value)
 		case "ready":
 			fmt.Println(os.Getpid())
 		}

@@ -353,11 +353,12 @@ func (p *Process) Ending() Ending {
 func (p *Process) Kill() { p.killOnce.Do(func() { close(p.killing) }) }
 
 // Close ends the process and all its descendants, closes the pipes and waits for every goroutine of p. It takes at most
-// CloseLimit, less when ctx has an earlier deadline; when ctx is cancelled, what is left is killed at once. The error says
-// that something could not be ended; having to use force is no error, see Ending. Further calls wait as the first did.
+// CloseLimit. A deadline of ctx shortens the steps so that they fit, and when ctx is cancelled what is left is killed at
+// once; Close then still waits up to half a second for the end itself, to leave nothing behind. The error says that
+// something could not be ended; having to use force is no error, see Ending. Further calls wait as the first did.
 func (p *Process) Close(ctx context.Context) error {
 	now := time.Now()
-	deadline := now.Add(CloseLimit)
+	deadline := now.Add(CloseLimit - reapLimit)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}

@@ -27,34 +27,46 @@ func (p *Process) supervise() {
 		plan = p.leftoverSchedule(schedule{}, time.Now())
 	case plan = <-p.closing:
 	case <-p.killing:
-		now := time.Now()
-		plan = schedule{now, now, now.Add(reapLimit)}
+		plan = p.killSchedule(time.Now())
 	}
 	p.family.remember()
 	_ = p.Stdin.Close() // the request to leave; an error means that it is closed already
+	p.end(&plan)
+	// A process in an uninterruptible wait in the kernel is the one case that stays here; Close reports it and returns.
+	<-p.exited
+	p.finish(plan)
+}
 
-	if p.awaitGone(&plan, func() time.Time { return plan.terminate }) {
-		p.finish()
+// end makes the process and its descendants go, by asking, SIGTERM and SIGKILL in turn as plan says.
+func (p *Process) end(plan *schedule) {
+	if p.awaitGone(plan, func() time.Time { return plan.terminate }) {
 		return
 	}
-	p.force("terminate", p.family.terminate)
-	p.box.stop(plan.giveUp)
-	if p.awaitGone(&plan, func() time.Time { return plan.kill }) {
-		p.finish()
-		return
+	if plan.kill.After(plan.terminate) {
+		p.force("terminate", p.family.terminate)
+		p.box.stop(plan.kill)
+		if p.awaitGone(plan, func() time.Time { return plan.kill }) {
+			return
+		}
 	}
 	p.force("kill", p.family.kill)
 	for {
 		// Something may have been forked while its parent was killed. Killing again is cheap.
 		retry := time.Now().Add(5 * scanEvery)
-		if p.awaitGone(&plan, func() time.Time { return earlier(retry, plan.giveUp) }) || !time.Now().Before(plan.giveUp) {
-			break
+		if p.awaitGone(plan, func() time.Time { return earlier(retry, plan.giveUp) }) || !time.Now().Before(plan.giveUp) {
+			return
 		}
 		p.family.kill()
 	}
-	// A process in an uninterruptible wait in the kernel is the one case that stays here; Close reports it and returns.
-	<-p.exited
-	p.finish()
+}
+
+// killSchedule leaves time for nothing but the end itself, and for stopping a container.
+func (p *Process) killSchedule(now time.Time) schedule {
+	limit := reapLimit
+	if p.box != nil {
+		limit = containerLimit
+	}
+	return schedule{now, now, now.Add(limit)}
 }
 
 // leftoverSchedule shortens plan for descendants, once the started process has ended at now.
@@ -106,7 +118,7 @@ func (p *Process) awaitGone(plan *schedule, until func() time.Time) bool {
 		case <-killing:
 			killing = nil
 			now := time.Now()
-			*plan = schedule{now, now, now.Add(reapLimit)}
+			*plan = p.killSchedule(now)
 			if !until().After(now) {
 				return false
 			}
@@ -136,9 +148,9 @@ func (p *Process) force(name string, signal func()) {
 
 // finish collects the exit status and publishes the end. The started process is reaped only here: until then its pid, and
 // so the number of its group, cannot be given to another process.
-func (p *Process) finish() {
+func (p *Process) finish(plan schedule) {
 	p.ending.Survivors = p.family.survivors()
-	p.box.stop(time.Now().Add(containerLimit))
+	p.box.stop(plan.giveUp)
 	p.box.discard()
 	p.status = reap(p.cmd)
 	p.ending.Status = p.status
