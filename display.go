@@ -1,0 +1,96 @@
+package usher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/usher-mcp/usher/apps"
+	"github.com/usher-mcp/usher/client"
+)
+
+// maxAppReadTime bounds the reading of an app's HTML after a call.
+const maxAppReadTime = 10 * time.Second
+
+// display chooses how a result is shown. It never fails: an app that cannot be shown leaves the ordinary
+// display, with the reason beside it (M17, M18).
+func (h *Host) display(ctx context.Context, sess *client.Session, tool Tool, args json.RawMessage, res *client.Result) Display {
+	d := plainDisplay(res)
+	switch {
+	case tool.AppProblem != "":
+		d.Problem = tool.AppProblem
+		return d
+	case tool.AppURI == "" || res.IsError:
+		return d
+	}
+	app, err := h.readApp(ctx, sess, tool)
+	if err != nil {
+		d.Problem = err.Error()
+		h.log.Info("app not shown", "server", tool.Server, "tool", tool.Name, "uri", tool.AppURI, "reason", d.Problem)
+		return d
+	}
+	return Display{
+		Type: DisplayApp, FallbackText: d.FallbackText,
+		Server: tool.Server, Tool: tool.Name,
+		ResourceURI: app.ResourceURI, HTML: app.HTML, CSP: app.CSP, Permissions: app.Permissions, PrefersBorder: app.PrefersBorder,
+		ToolInput: args, ToolResult: res.Raw,
+	}
+}
+
+// readApp reads the app's resource once more for each call: servers may make it for the call.
+func (h *Host) readApp(ctx context.Context, sess *client.Session, tool Tool) (*apps.App, error) {
+	limit := h.byName[tool.Server].appReadTime()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	read, err := sess.ReadResource(ctx, tool.AppURI)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("the app %s was not read within %s", tool.AppURI, limit)
+		}
+		return nil, fmt.Errorf("the app %s could not be read: %w", tool.AppURI, err)
+	}
+	contents := make([]apps.Content, len(read.Contents))
+	for i, c := range read.Contents {
+		contents[i] = apps.Content{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Blob, Meta: c.Meta}
+	}
+	return apps.Validate(tool.AppURI, contents, h.listedMeta(tool.Server, tool.AppURI), apps.Limits{MaxHTMLBytes: h.apps.MaxHTMLBytes})
+}
+
+// appReadTime is how long reading an app may take: the call's idle clock, at most ten seconds.
+func (s *server) appReadTime() time.Duration {
+	if t := s.spec.Timeout; t > 0 && t < maxAppReadTime {
+		return t
+	}
+	return maxAppReadTime
+}
+
+// listedMeta is the _meta of the resource's entry in resources/list; nil when it is not listed.
+func (h *Host) listedMeta(server, uri string) json.RawMessage {
+	s := h.byName[server]
+	s.mu.Lock()
+	resources := s.snap.resources
+	s.mu.Unlock()
+	for _, r := range resources {
+		if r.URI == uri {
+			return r.Meta
+		}
+	}
+	return nil
+}
+
+// plainDisplay is the display of a result without an app: by its first block that is not text.
+func plainDisplay(res *client.Result) Display {
+	d := Display{Type: DisplayText, FallbackText: fallbackText(res)}
+	for _, c := range res.Content {
+		switch c.Type {
+		case "image":
+			d.Type = DisplayImage
+			return d
+		case "resource", "resource_link":
+			d.Type = DisplayResource
+			return d
+		}
+	}
+	return d
+}
