@@ -44,6 +44,8 @@ type Config struct {
 	// Notify gets the server's notifications, one at a time, from a bounded queue that merges repetitions; progress
 	// goes to its request instead.
 	Notify func(method string, params json.RawMessage)
+	// Unattributed gets each error that the server sent without an id (BASE-10). It must be quick.
+	Unattributed func(*RemoteError)
 	// Serve answers the server's questions (elicitation/create, sampling/createMessage, roots/list); other requests
 	// go to the SDK. Its ctx ends when the server withdraws the question or the connection ends.
 	Serve func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *RemoteError)
@@ -51,7 +53,7 @@ type Config struct {
 	Handshake func(result json.RawMessage) json.RawMessage
 }
 
-// Conn is one connection to a server. It implements [mcp.Connection] for the SDK.
+// Conn is one connection to a server. For the SDK it is an [mcp.Transport].
 type Conn struct {
 	cfg    Config
 	framer framer
@@ -63,6 +65,7 @@ type Conn struct {
 	notes   notes
 
 	nextID atomic.Int64
+	silent atomic.Bool
 
 	mu       sync.Mutex
 	pending  map[string]*call
@@ -112,6 +115,7 @@ func New(cfg Config) *Conn {
 		sdkCalls: make(map[int64]string),
 		serving:  make(map[string]context.CancelFunc),
 	}
+	c.silent.Store(cfg.Silent)
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.notes.wake = make(chan struct{}, 1)
 	c.framer = framer{
@@ -126,6 +130,9 @@ func New(cfg Config) *Conn {
 	c.wg.Go(c.notify)
 	return c
 }
+
+// Silence makes the connection answer no more requests of the server, as Config.Silent does from the start.
+func (c *Conn) Silence() { c.silent.Store(true) }
 
 // Done is closed when the connection has ended, for whatever reason.
 func (c *Conn) Done() <-chan struct{} { return c.life.Done() }
@@ -147,11 +154,9 @@ func (c *Conn) Stats() Stats {
 func (c *Conn) Stop() { c.end(ErrClosed) }
 
 // Close ends the connection, closes both streams and waits for its goroutines. Closing twice does no harm.
-// It implements [mcp.Connection].
-func (c *Conn) Close() error {
+func (c *Conn) Close() {
 	c.shut()
 	c.wg.Wait()
-	return nil
 }
 
 func (c *Conn) shut() {
@@ -241,9 +246,9 @@ func (c *Conn) receive(m message, frame []byte, owned bool) {
 	case m.method == nil:
 		c.response(m, owned)
 	case m.depth > MaxDepth:
-		c.refuse(text(m.method), "it nests too deep")
+		c.refuse(Text(m.method), "it nests too deep")
 	case m.id == nil || isNull(m.id):
-		c.notification(text(m.method), m.params)
+		c.notification(Text(m.method), m.params)
 	default:
 		c.request(m)
 	}
@@ -291,7 +296,11 @@ func (c *Conn) unattributed(m message) {
 		c.stats.Stray++
 		return
 	}
-	c.stats.Unattributed = Sample([]byte(remoteError(m.err).Error()))
+	e := remoteError(m.err)
+	c.stats.Unattributed = Sample([]byte(e.Error()))
+	if c.cfg.Unattributed != nil {
+		c.cfg.Unattributed(e)
+	}
 }
 
 // remoteError reads an error object as leniently as it can be.
@@ -309,18 +318,18 @@ func remoteError(raw []byte) *RemoteError {
 		err = json.Unmarshal(fixed, &typed)
 	}
 	if err != nil { // an error that is a string, a code that is none
-		e.Message = text(raw)
-		members(fixed, func(key, value []byte) bool {
-			switch string(key) {
+		e.Message = Text(raw)
+		Members(fixed, func(key, value []byte) bool {
+			switch Text(key) {
 			case "message":
-				e.Message = text(value)
+				e.Message = Text(value)
 			case "code":
 				e.Code = integer(bytes.Trim(value, `"`))
 			}
 			return true
 		})
 	} else {
-		e.Code, e.Message = integer([]byte(typed.Code)), text(typed.Message)
+		e.Code, e.Message = integer([]byte(typed.Code)), Text(typed.Message)
 		if len(typed.Data) > 0 && !isNull(typed.Data) {
 			e.Data = bytes.Clone(typed.Data)
 		}
@@ -358,7 +367,7 @@ func (c *Conn) lookup(id string) *call {
 func (c *Conn) notification(method string, params []byte) {
 	switch method {
 	case "notifications/progress":
-		if s, _, isString, ok := idOf(member(params, "progressToken")); ok && isString {
+		if s, _, isString, ok := idOf(Member(params, "progressToken")); ok && isString {
 			if cl := c.lookup(s); cl != nil {
 				cl.progressed(params)
 				return
@@ -368,7 +377,7 @@ func (c *Conn) notification(method string, params []byte) {
 		c.stats.Stray++
 		c.mu.Unlock()
 	case "notifications/cancelled":
-		c.withdrawn(member(params, "requestId"))
+		c.withdrawn(Member(params, "requestId"))
 	default:
 		if c.cfg.Notify != nil {
 			c.notes.add(method, params)

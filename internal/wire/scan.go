@@ -96,8 +96,9 @@ func unescape(inner []byte) []byte {
 	return []byte(s)
 }
 
-// members calls fn for each member of the object in b until fn returns false. What is no object has none.
-func members(b []byte, fn func(key, value []byte) bool) {
+// Members calls fn for each member of the object in b, in order, until fn returns false. Keys come as they are written,
+// with their quotes. What is no object has no members.
+func Members(b []byte, fn func(key, value []byte) bool) {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return
@@ -108,7 +109,7 @@ func members(b []byte, fn func(key, value []byte) bool) {
 		if err != nil {
 			return
 		}
-		key := b[i+1 : end-1]
+		key := b[i:end]
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
 			return
 		}
@@ -116,7 +117,7 @@ func members(b []byte, fn func(key, value []byte) bool) {
 			return
 		}
 		var depth int
-		if end, err = skipValue(b, i, &depth); err != nil || !fn(unescape(key), b[i:end]) {
+		if end, err = skipValue(b, i, &depth); err != nil || !fn(key, b[i:end]) {
 			return
 		}
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
@@ -126,11 +127,11 @@ func members(b []byte, fn func(key, value []byte) bool) {
 	}
 }
 
-// member returns the value of one member of the object in b, nil when it has none.
-func member(b []byte, name string) []byte {
+// Member returns the value of one member of the object in b, nil when it has none.
+func Member(b []byte, name string) []byte {
 	var found []byte
-	members(b, func(key, value []byte) bool {
-		if string(key) == name {
+	Members(b, func(key, value []byte) bool {
+		if Text(key) == name {
 			found = value
 		}
 		return true
@@ -236,8 +237,29 @@ func idOf(raw []byte) (s string, n int64, isString, ok bool) {
 	return "", int64(f), false, true
 }
 
-// text decodes a JSON string; what is none gives "".
-func text(raw []byte) string {
+// Elements calls fn for each element of the array in b, in order. What is no array has no elements.
+func Elements(b []byte, fn func(value []byte)) {
+	i := skipSpace(b, 0)
+	if i >= len(b) || b[i] != '[' {
+		return
+	}
+	i = skipSpace(b, i+1)
+	for i < len(b) && b[i] != ']' {
+		var depth int
+		end, err := skipValue(b, i, &depth)
+		if err != nil {
+			return
+		}
+		fn(b[i:end])
+		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
+			return
+		}
+		i = skipSpace(b, i+1)
+	}
+}
+
+// Text decodes a JSON string; what is none gives "".
+func Text(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}

@@ -6,28 +6,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 var (
-	_ mcp.Connection = (*sdkConnection)(nil)
+	_ mcp.Connection = sdkConnection{}
 	_ mcp.Transport  = (*Conn)(nil)
 )
 
 // sdkConnection is what the SDK sees of a Conn.
-type sdkConnection struct{ *Conn }
+type sdkConnection struct {
+	*Conn
+	closed chan struct{}
+	once   *sync.Once
+}
 
-// Connect implements [mcp.Transport].
-func (c *Conn) Connect(context.Context) (mcp.Connection, error) { return sdkConnection{c}, nil }
+// Connect implements [mcp.Transport]. It may be called once.
+func (c *Conn) Connect(context.Context) (mcp.Connection, error) {
+	return sdkConnection{c, make(chan struct{}), new(sync.Once)}, nil
+}
 
 // SessionID implements [mcp.Connection]; byte streams have none.
 func (sdkConnection) SessionID() string { return "" }
 
-// Close implements [mcp.Connection]: it ends the connection without waiting, because the SDK calls it under a lock.
+// Close implements [mcp.Connection]. It ends what the SDK reads; the Conn itself belongs to its owner, and a handshake
+// that failed for the SDK need not be the end of it.
 func (s sdkConnection) Close() error {
-	s.Stop()
+	s.once.Do(func() { close(s.closed) })
 	return nil
 }
 
@@ -42,6 +50,8 @@ func (s sdkConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case m := <-s.sdk:
 		return m, nil
 	case <-s.life.Done():
+		return nil, io.EOF
+	case <-s.closed:
 		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -61,7 +71,7 @@ func (s sdkConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 		s.mu.Lock()
 		s.handed--
 		s.mu.Unlock()
-		if s.cfg.Silent {
+		if s.silent.Load() {
 			return nil
 		}
 	}
@@ -117,8 +127,8 @@ func (c *Conn) answerSDK(n int64, method string, m message) {
 
 // request deals with a request of the server.
 func (c *Conn) request(m message) {
-	method := text(m.method)
-	if c.cfg.Silent {
+	method := Text(m.method)
+	if c.silent.Load() {
 		c.refuse(method, "servers of this protocol version send no requests")
 		return
 	}
