@@ -33,37 +33,58 @@ func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 			Message: fmt.Sprintf("the arguments of %q must be a JSON object", c.Tool), Err: errNoObject,
 		}
 	}
-	for repeated := false; ; repeated = true {
-		sess, err := s.await(ctx)
-		if err != nil {
-			return nil, err
-		}
-		tool, err := s.lookup(c.Tool)
-		if err != nil {
-			return nil, err
+	var tool Tool
+	var era client.Era
+	var version string
+	var display Display
+	res, err := onSession(ctx, s, client.PhaseCall, func(sess *client.Session) (*client.Result, bool, error) {
+		var err error
+		if tool, err = s.lookup(c.Tool); err != nil {
+			return nil, false, err
 		}
 		res, err := sess.Call(ctx, c.Tool, args, client.CallOptions{OnProgress: c.OnProgress, OutputSchema: tool.OutputSchema})
-		var e *client.Error
-		switch {
-		case err == nil:
-			out := &Result{
-				Server: c.Server, Tool: c.Tool, Era: sess.Era(), ProtocolVersion: sess.ProtocolVersion(), Result: res,
-			}
-			out.Display = h.display(ctx, sess, tool, args, res)
-			out.Duration = time.Since(began)
-			return out, nil
-		case !repeated && errors.As(err, &e) && e.Code == client.CodeUnknown && repeatable(s.spec.Trust, tool.Annotations):
-			// Wait for the lost session to be noticed, or await would return it again.
-			select {
-			case <-sess.Done():
-			case <-ctx.Done():
-				return nil, s.asError(client.PhaseCall, ctx.Err())
-			}
-			s.lost(sess)
-			h.log.Info("call repeated after a lost connection", "server", c.Server, "tool", c.Tool)
-		default:
-			return nil, s.asError(client.PhaseCall, err)
+		if err != nil {
+			return nil, repeatable(s.spec.Trust, tool.Annotations), err
 		}
+		era, version = sess.Era(), sess.ProtocolVersion()
+		display = h.display(ctx, sess, tool, args, res)
+		return res, false, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Result{
+		Server: c.Server, Tool: c.Tool, Era: era, ProtocolVersion: version,
+		Result: res, Display: display, Duration: time.Since(began),
+	}, nil
+}
+
+// onSession runs do on the server's session, waiting for one that is still connecting. When the session turns out
+// to be over, do runs once more on the next one: if nothing was sent, or if do says that repeating does no harm.
+func onSession[T any](ctx context.Context, s *server, phase client.Phase, do func(*client.Session) (out T, harmless bool, _ error)) (T, error) {
+	var zero T
+	for again := true; ; again = false {
+		sess, err := s.await(ctx)
+		if err != nil {
+			return zero, err
+		}
+		out, harmless, err := do(sess)
+		if err == nil {
+			return out, nil
+		}
+		var e *client.Error
+		lost := errors.As(err, &e) && (e.Code == client.CodeUnavailable || e.Code == client.CodeUnknown && harmless)
+		if !again || !lost {
+			return zero, s.asError(phase, err)
+		}
+		// Its connection is closed, so its end is near; await must not hand it out again.
+		select {
+		case <-sess.Done():
+		case <-ctx.Done():
+			return zero, s.asError(phase, ctx.Err())
+		}
+		s.lost(sess)
+		s.h.log.Info("request repeated after a lost session", "server", s.spec.Name, "phase", phase)
 	}
 }
 
@@ -106,19 +127,15 @@ func (h *Host) Complete(ctx context.Context, server string, ref client.Completio
 	})
 }
 
+// with runs a request that reads and may therefore always be repeated.
 func with[T any](ctx context.Context, h *Host, name string, phase client.Phase, do func(*client.Session) (T, error)) (T, error) {
-	var zero T
 	s, err := h.find(name)
 	if err != nil {
+		var zero T
 		return zero, err
 	}
-	sess, err := s.await(ctx)
-	if err != nil {
-		return zero, err
-	}
-	out, err := do(sess)
-	if err != nil {
-		return zero, s.asError(phase, err)
-	}
-	return out, nil
+	return onSession(ctx, s, phase, func(sess *client.Session) (T, bool, error) {
+		out, err := do(sess)
+		return out, true, err
+	})
 }

@@ -126,19 +126,18 @@ func TestAServerThatNobodyApprovedIsNotStarted(t *testing.T) {
 }
 
 func TestALostSessionIsStartedAgainAndItsCatalogStands(t *testing.T) {
-	spec := fx(t, "fx", "--exit-on", "prompts/get=3")
+	spec := fx(t, "fx", "--exit-on", "tools/call=3")
 	h := open(t, usher.Options{Servers: []config.Server{spec}})
 	if err := h.Wait(within(t)); err != nil {
 		t.Fatal(err)
 	}
 	before := h.Catalog()
-	_, err := h.Prompt(within(t), "fx", "plain", nil)
-	if err == nil {
-		t.Fatal("the prompt was answered by a process that exits")
+	if _, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "echo"}); codeOf(err) != client.CodeUnknown {
+		t.Fatalf("the call was answered by a process that exits: %v", err)
 	}
-	// A call does not fail because the server is on its way back; it waits.
-	if _, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "echo", Arguments: []byte(`{"message":"again"}`)}); err != nil {
-		t.Errorf("call after the loss: %v", err)
+	// The next request does not fail because the server is on its way back; it waits.
+	if _, err := h.Prompt(within(t), "fx", "plain", nil); err != nil {
+		t.Errorf("prompt after the loss: %v", err)
 	}
 	s, _ := h.Server("fx")
 	if s.Starts != 2 || s.State != usher.StateReady {
