@@ -98,6 +98,9 @@ func (a *app) approve(cmd *cobra.Command, names []string, all bool, decision app
 	}
 	out := approveOutput{Project: project, Servers: []approvalOutput{}}
 	for i, s := range needing {
+		if s.Problem != nil && !a.json {
+			a.note("error: %v", s.Problem)
+		}
 		word := string(decisions[i])
 		if decisions[i] == approval.Undecided {
 			word = "undecided"

@@ -135,15 +135,14 @@ func fileErrors(c *config.Config) config.Problems {
 }
 
 // noteProblems writes what is wrong with the configuration to standard error, one line each. With a name, what
-// is about other servers is left out.
+// is about other servers is left out. Errors of single servers are not among them: they are the state of their
+// server, and told there.
 func (a *app) noteProblems(c *config.Config, name string) {
 	for _, p := range c.Problems {
-		if name != "" && p.Server != "" && p.Server != name {
-			continue
-		}
-		if p.Severity == config.SeverityWarning {
+		switch {
+		case p.Severity == config.SeverityWarning && (name == "" || p.Server == "" || p.Server == name):
 			a.note("warning: %v", p)
-		} else {
+		case p.Severity == config.SeverityError && p.Server == "":
 			a.note("error: %v", p)
 		}
 	}

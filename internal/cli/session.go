@@ -21,12 +21,11 @@ func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.H
 	if err != nil {
 		return err
 	}
-	a.noteProblems(c, "")
-	if len(c.Servers) == 0 {
-		if lost := c.Problems.Err(); lost != nil {
-			return configError(lost)
-		}
+	if lost := c.Problems.Err(); lost != nil && len(c.Servers) == 0 {
+		a.noteProblems(onlyWarnings(c), "")
+		return configError(lost)
 	}
+	a.noteProblems(c, "")
 	return a.withHost(ctx, c.Servers, func(ctx context.Context, h *usher.Host) error {
 		// That one of them failed is seen in its status, and costs the others nothing.
 		if err := h.Wait(ctx); ctx.Err() != nil {
