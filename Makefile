@@ -17,8 +17,6 @@ GOTEST   := -race -timeout 15m -p $(JOBS)
 STEP     := scripts/step
 # Developer tools are pinned in tools/go.mod, so that their dependencies stay out of ours. The first use compiles them.
 TOOL     := $(GO) tool -modfile=tools/go.mod
-CHROMIUM ?= $(shell command -v chromium 2>/dev/null)
-export CHROMIUM
 
 .PHONY: help
 help: ## list the targets
@@ -49,9 +47,7 @@ check: lint test ## lint and test: what a change has to pass
 .PHONY: lint
 lint: modules ## golangci-lint, gofumpt, go mod tidy, biome
 	@$(STEP) 'golangci-lint' $(TOOL) golangci-lint run ./...
-	@cd bench && ../$(STEP) 'golangci-lint of bench' $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	@$(STEP) 'go.mod is tidy' $(GO) mod tidy -diff
-	@$(STEP) 'bench/go.mod is tidy' $(GO) -C bench mod tidy -diff
 	@$(STEP) 'tools/go.mod is tidy' $(GO) -C tools mod tidy -diff
 	@$(MAKE) --no-print-directory web-lint
 
@@ -75,9 +71,9 @@ e2e: modules build ## drive the built program with a real browser (Playwright, C
 	@$(STEP) 'Playwright' npm run --silent e2e -- $(ARGS)
 
 .PHONY: bench
-bench: ## compare with the baselines, in one run; results in bench/results
+bench: ## compare with the baselines, in one run; results in bin/bench
 	@scripts/doctor go
-	@$(GO) -C bench run . -out results $(ARGS)
+	@$(GO) run ./internal/bench -out bin/bench $(ARGS)
 
 .PHONY: conformance
 conformance: conformance-suite ## the official client conformance suite, scenario by scenario
@@ -89,7 +85,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s) each
 
 .PHONY: clean
 clean: ## remove what the build made (not web/dist, which is committed)
-	rm -rf bin bench/results web/test-results web/playwright-report
+	rm -rf bin web/test-results web/playwright-report
 
 # The parts of `make test`, each a target of its own.
 .PHONY: modules conformance-suite go-build go-vet go-test web-lint web-types web-unit web-drift web-budget

@@ -20,8 +20,8 @@ var layers = [][]string{
 	{"internal/approval", "internal/oauth", "internal/remote", "internal/tour"},
 	{"client"},
 	{"ushertest"},
-	{"."}, // usher, the host
-	{"internal/conversation", "internal/conformance", "internal/interop"},
+	{".", "ushertest/fx"}, // usher, the host
+	{"internal/conversation", "internal/bench", "internal/conformance", "internal/interop"},
 	{"internal/store/sqlite", "internal/conversation/storetest"},
 	{"internal/daemon"},
 	{"internal/cli"},
