@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -89,7 +90,7 @@ type Stats struct {
 	Samples []string
 	// Oversize counts messages beyond the bound.
 	Oversize int
-	// Stray counts answers nobody waited for: late, repeated, or with an id that was never sent.
+	// Stray counts answers and progress that belong to no request. Late and repeated ones do not count.
 	Stray int
 	// Refused counts requests and notifications of the server that were dropped.
 	Refused int
@@ -281,10 +282,19 @@ func (c *Conn) response(m message, owned bool) {
 			return
 		}
 	}
+	c.logger.Debug("answer nobody waits for", slog.String("id", Sample(m.id)))
+	c.stray(s)
+}
+
+// stray counts what belongs to no request, unless it did once: answers race with cancellations, and that is nobody's
+// fault (CAN-06).
+func (c *Conn) stray(id string) {
+	if n, err := strconv.ParseInt(strings.TrimPrefix(id, idPrefix), 10, 64); err == nil && n > 0 && n <= c.nextID.Load() {
+		return
+	}
 	c.mu.Lock()
 	c.stats.Stray++
 	c.mu.Unlock()
-	c.logger.Debug("answer nobody waits for", slog.String("id", Sample(m.id)))
 }
 
 // unattributed keeps an error without an id as a diagnostic of the connection and leaves all requests alone
@@ -367,15 +377,12 @@ func (c *Conn) lookup(id string) *call {
 func (c *Conn) notification(method string, params []byte) {
 	switch method {
 	case "notifications/progress":
-		if s, _, isString, ok := idOf(Member(params, "progressToken")); ok && isString {
-			if cl := c.lookup(s); cl != nil {
-				cl.progressed(params)
-				return
-			}
+		token, _, isString, ok := idOf(Member(params, "progressToken"))
+		if cl := c.lookup(token); cl != nil && ok && isString {
+			cl.progressed(params)
+			return
 		}
-		c.mu.Lock()
-		c.stats.Stray++
-		c.mu.Unlock()
+		c.stray(token)
 	case "notifications/cancelled":
 		c.withdrawn(Member(params, "requestId"))
 	default:

@@ -10,7 +10,10 @@ import (
 	"time"
 )
 
-const maxQueuedProgress = 64
+const (
+	idPrefix          = "u"
+	maxQueuedProgress = 64
+)
 
 // Request is one raw request.
 type Request struct {
@@ -45,7 +48,7 @@ type call struct {
 }
 
 // NextID returns an id that this connection has not used (BASE-03). The SDK's ids are numbers, these are strings.
-func (c *Conn) NextID() string { return "u" + strconv.FormatInt(c.nextID.Add(1), 10) }
+func (c *Conn) NextID() string { return idPrefix + strconv.FormatInt(c.nextID.Add(1), 10) }
 
 // Do sends a request and waits for its answer, which is returned as it was sent: a JSON value, not yet validated.
 // The error is a *RemoteError, *TimeoutError, *LostError, one of the errors of this package, or wraps the cause of
