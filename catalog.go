@@ -204,6 +204,9 @@ func (s *server) offered() (snapshot, bool) {
 	case StateReady, StateDegraded, StateReconnecting:
 		return s.snap, true
 	}
+	if s.listed {
+		return s.snap, true
+	}
 	return snapshot{}, false
 }
 

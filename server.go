@@ -37,6 +37,7 @@ type server struct {
 	sess     *client.Session // the running session; nil when there is none
 	last     *client.Session // the running one or the one before, for its stderr
 	snap     snapshot
+	listed   bool // snap belongs in the catalog though the server is not ready yet
 	enabled  bool
 	approved bool
 	wishes   int                // grows with each wish
@@ -193,9 +194,13 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 	}
 	connected := time.Since(began)
 	ready := time.Now()
+	// The catalog comes first: whoever waited for the server to be ready finds its tools there.
 	s.mu.Lock()
-	s.sess = sess
-	s.snap = snap
+	s.snap, s.listed = snap, true
+	s.mu.Unlock()
+	s.h.rebuild()
+	s.mu.Lock()
+	s.sess, s.listed = sess, false
 	s.setLocked(func(st *ServerStatus) {
 		st.State, st.Err = StateReady, nil
 		st.Era, st.ProtocolVersion = sess.Era(), sess.ProtocolVersion()
@@ -203,7 +208,6 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 		st.Negotiation, st.PID, st.Connected = sess.Negotiation(), sess.PID(), connected
 	})
 	s.mu.Unlock()
-	s.h.rebuild()
 
 	for {
 		select {
