@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -78,7 +79,7 @@ func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
 		case error:
-			a.Value = slog.StringValue(r.String(v.Error()))
+			a.Value = slog.StringValue(r.String(fmt.Sprint(v))) // a nil pointer in it must not panic
 		case []byte:
 			a.Value = slog.StringValue(r.String(string(v)))
 		case json.RawMessage:

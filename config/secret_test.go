@@ -104,6 +104,13 @@ func TestRedactor(t *testing.T) {
 		}
 	}
 
+	log.Reset()
+	var nothing *pointerError
+	logger.Info("a nil pointer as an error", "err", error(nothing))
+	if !strings.Contains(log.String(), "err=<nil>") {
+		t.Errorf("logged %s", log.String())
+	}
+
 	var none *config.Redactor
 	if none.String("abcd") != "abcd" || string(config.NewRedactor().Bytes([]byte("abcd"))) != "abcd" {
 		t.Error("a redactor without secrets changes text")
@@ -158,3 +165,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 }
+
+type pointerError struct{ text string }
+
+func (e *pointerError) Error() string { return e.text }

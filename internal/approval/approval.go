@@ -153,6 +153,32 @@ func (s *Store) Decide(ctx context.Context, project string, decision Decision, s
 	return nil
 }
 
+// Project is the store as a host asks it: the decisions about the servers of one project.
+type Project struct {
+	store *Store
+	dir   string
+}
+
+// Project returns the decisions about the project whose directory is dir.
+func (s *Store) Project(dir string) *Project { return &Project{store: s, dir: dir} }
+
+// Approved says whether a server may be started as it is configured now. Decisions that cannot be read allow
+// nothing that needs one.
+func (p *Project) Approved(server config.Server) bool {
+	decisions, _ := p.store.Lookup(p.dir, server) // on an error every decision is Undecided
+	return decisions[0] == Approved
+}
+
+// Approve remembers that a server may be started as it is configured now.
+func (p *Project) Approve(server config.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), approveBound)
+	defer cancel()
+	return p.store.Decide(ctx, p.dir, Approved, server)
+}
+
+// approveBound is how long Approve waits for other writers.
+const approveBound = 5 * time.Second
+
 // lock waits for the other writers, as long as ctx lasts.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	type outcome struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"go.uber.org/goleak"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/approval"
 )
@@ -99,6 +100,27 @@ func TestUnusableFileApprovesNothing(t *testing.T) {
 				t.Errorf("the file became %q", kept)
 			}
 		})
+	}
+}
+
+func TestProjectIsWhatAHostAsks(t *testing.T) {
+	store, dir := approval.Open(t.TempDir()), t.TempDir()
+	var host usher.Approvals = store.Project(dir)
+	server := project("a", "x")
+	if host.Approved(server) {
+		t.Error("approved before anybody said so")
+	}
+	if err := host.Approve(server); err != nil {
+		t.Fatal(err)
+	}
+	if !host.Approved(server) || host.Approved(project("a", "y")) || store.Project(t.TempDir()).Approved(server) {
+		t.Error("the approval is not bound to project and entry")
+	}
+	if err := os.WriteFile(store.Path(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if host.Approved(server) {
+		t.Error("a broken file approves")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/config"
 )
 
 // maxArguments bounds the arguments that --args reads from a file or standard input, in bytes.
@@ -124,6 +126,13 @@ func (a *app) call(ctx context.Context, h *usher.Host, server, name string, pair
 		}
 	}
 	if tool == nil {
+		if status, ok := h.Server(server); ok && !chosen(status.Config, name) {
+			return &client.Error{
+				Server: server, Phase: client.PhaseCall, Code: client.CodeDenied,
+				Message: fmt.Sprintf("tool %q is excluded by the configuration", name),
+				Hint:    "see includeTools and excludeTools in " + status.Config.Source.String(),
+			}
+		}
 		return notFound(server, "tool", name, names, "usher tools "+shellWord(server))
 	}
 	if object == nil {
@@ -150,6 +159,11 @@ func (a *app) call(ctx context.Context, h *usher.Host, server, name string, pair
 		return errToolFailed
 	}
 	return nil
+}
+
+// chosen reports whether a server's configuration keeps a tool of this name.
+func chosen(s config.Server, name string) bool {
+	return !slices.Contains(s.ExcludeTools, name) && (s.IncludeTools == nil || slices.Contains(s.IncludeTools, name))
 }
 
 // progressLine is "3/10 message", as far as the server said it.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/approval"
@@ -161,17 +162,28 @@ func (a *app) approvals() (store *approval.Store, project string, err error) {
 	return approval.Open(dir), project, nil
 }
 
-// approved answers for a host which servers may run. Without a place for decisions, none that needs one may.
-func (a *app) approved(servers []config.Server) func(config.Server) bool {
-	decisions := make(map[string]approval.Decision, len(servers))
-	if store, project, err := a.approvals(); err == nil {
-		found, err := store.Lookup(project, servers...)
-		if err != nil {
-			a.note("warning: %v", err)
-		}
-		for i, decision := range found {
-			decisions[servers[i].Name] = decision
-		}
+// hostApprovals is what a host over servers asks before it starts them. Without a place for decisions, no server
+// that needs one is started.
+func (a *app) hostApprovals(servers []config.Server) usher.Approvals {
+	store, project, err := a.approvals()
+	if err != nil {
+		return noApprovals{err}
 	}
-	return func(s config.Server) bool { return !approval.Needed(s) || decisions[s.Name] == approval.Approved }
+	if _, err := store.Lookup(project, servers...); err != nil {
+		a.note("warning: %v", err)
+	}
+	return store.Project(project)
+}
+
+// noApprovals stands for a store that does not exist.
+type noApprovals struct{ why error }
+
+func (n noApprovals) Approved(s config.Server) bool { return !approval.Needed(s) }
+func (n noApprovals) Approve(config.Server) error   { return n.why }
+
+// appOptions are the host's rules for apps as the configuration gives them.
+func appOptions(s config.AppsSettings) usher.AppOptions {
+	return usher.AppOptions{
+		Disabled: s.Disabled, RequireServerCapability: s.RequireServerCapability, MaxHTMLBytes: int(s.MaxHTMLBytes),
+	}
 }

@@ -26,7 +26,7 @@ func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.H
 		return configError(lost)
 	}
 	a.noteProblems(c, "")
-	return a.withHost(ctx, c.Servers, func(ctx context.Context, h *usher.Host) error {
+	return a.withHost(ctx, c.Servers, c.Apps, func(ctx context.Context, h *usher.Host) error {
 		// That one of them failed is seen in its status, and costs the others nothing.
 		if err := h.Wait(ctx); ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
@@ -55,7 +55,7 @@ func (a *app) withServer(ctx context.Context, name string, do func(context.Conte
 			Hint: fmt.Sprintf(`take "disabled" out of %s`, server.Source),
 		}
 	}
-	return a.withHost(ctx, []config.Server{server}, func(ctx context.Context, h *usher.Host) error {
+	return a.withHost(ctx, []config.Server{server}, c.Apps, func(ctx context.Context, h *usher.Host) error {
 		err := h.Wait(ctx, name)
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
@@ -91,7 +91,9 @@ func (a *app) notReady(s usher.ServerStatus) *client.Error {
 }
 
 // withHost runs do with a host and ends the host afterwards, whatever happened.
-func (a *app) withHost(ctx context.Context, servers []config.Server, do func(context.Context, *usher.Host) error) (err error) {
+func (a *app) withHost(ctx context.Context, servers []config.Server, apps config.AppsSettings,
+	do func(context.Context, *usher.Host) error,
+) (err error) {
 	ctx, cancel, err := a.within(ctx)
 	if err != nil {
 		return err
@@ -107,7 +109,8 @@ func (a *app) withHost(ctx context.Context, servers []config.Server, do func(con
 		}
 	}()
 	h, err := usher.Open(ctx, usher.Options{
-		Servers: servers, Logger: a.logger(), Info: implementation(), Trace: trace.hook(), Approved: a.approved(servers),
+		Servers: servers, Apps: appOptions(apps), Approvals: a.hostApprovals(servers),
+		Info: implementation(), Trace: trace.hook(), Logger: a.logger(),
 	})
 	if err != nil {
 		return err
