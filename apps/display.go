@@ -35,4 +35,6 @@ type App struct {
 	CSP           *CSP
 	Permissions   *Permissions
 	PrefersBorder *bool
+	// DroppedOrigins are declared domains that are not whole ASCII origins, for the log: the policy leaves them out.
+	DroppedOrigins []string
 }
