@@ -24,6 +24,7 @@ const (
 const (
 	DefaultConnectStdio  = 30 * time.Second
 	DefaultConnectRemote = 15 * time.Second
+	DefaultList          = 30 * time.Second // one list; each page starts it anew
 	DefaultTimeout       = 10 * time.Minute
 	DefaultMaxCallTime   = time.Hour
 

@@ -62,6 +62,7 @@ func Settings(s Server) []Setting {
 		add("versionNegotiation", string(negotiation), s.Lines["versionNegotiation"] > 0 || s.Source.Scope != "" && negotiation != Legacy)
 	}
 	add("discoveryTimeoutMs", fmt.Sprint(s.ConnectWindow().Milliseconds()), s.DiscoveryTimeout > 0)
+	add("list", clock(0, DefaultList), false)
 	add("timeout", clock(s.Timeout, DefaultTimeout), s.Timeout > 0)
 	add("maxCallTime", clock(s.MaxCallTime, DefaultMaxCallTime), s.MaxCallTime > 0)
 	add("trust", fmt.Sprint(s.Trust), s.Lines["trust"] > 0 || s.Trust)

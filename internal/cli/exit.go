@@ -25,6 +25,11 @@ const (
 // errToolFailed ends a command whose tool reported an error of its own. Its result has been printed.
 var errToolFailed = errors.New("the tool reported an error")
 
+// told is an error that the output of its command has told already, so that only the exit code is left to say.
+type told struct{ error }
+
+func (e told) Unwrap() error { return e.error }
+
 // exitCode derives the exit code from how a command ended. ctx is the one that a signal cancels.
 func exitCode(ctx context.Context, err error) int {
 	var failure *client.Error
@@ -72,8 +77,8 @@ func (a *app) reportError(ctx context.Context, err error) {
 		}
 		return
 	}
-	var listed errListedWithoutFile
-	if errors.As(err, &listed) {
+	var silent told
+	if errors.As(err, &silent) {
 		return
 	}
 	shape := a.errorShape(err)

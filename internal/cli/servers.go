@@ -81,16 +81,10 @@ func (a *app) listServers(h *usher.Host, c *config.Config) error {
 		return err
 	}
 	if lost := fileErrors(c); len(lost) > 0 {
-		return errListedWithoutFile{configError(lost)}
+		return told{configError(lost)}
 	}
 	return nil
 }
-
-// errListedWithoutFile ends `usher servers` when a file could not be read: the listing and the file's problem
-// have been printed, so that only the exit code is left to say.
-type errListedWithoutFile struct{ error }
-
-func (e errListedWithoutFile) Unwrap() error { return e.error }
 
 func (a *app) serverOutput(s usher.ServerStatus) serverOutput {
 	out := serverOutput{

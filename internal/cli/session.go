@@ -15,7 +15,8 @@ import (
 // closeBound is how long servers may take to end after a command.
 const closeBound = 10 * time.Second
 
-// withServers runs do with a host over every configured server, after each has become ready or failed.
+// withServers runs do with a host over every configured server, after each has become ready or failed, or after
+// --timeout, which is an error all the same.
 func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.Host, *config.Config) error) error {
 	c, err := a.configuration(true)
 	if err != nil {
@@ -28,10 +29,21 @@ func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.H
 	a.noteProblems(c, "")
 	return a.withHost(ctx, c.Servers, c.Apps, func(ctx context.Context, h *usher.Host) error {
 		// That one of them failed is seen in its status, and costs the others nothing.
-		if err := h.Wait(ctx); ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), err)
+		err := h.Wait(ctx)
+		switch cause := context.Cause(ctx); {
+		case cause == nil:
+			return do(ctx, h, c)
+		case errors.Is(cause, errTimeout):
+			if err := do(ctx, h, c); err != nil && !errors.As(err, new(told)) {
+				return err
+			}
+			if a.json {
+				return told{cause}
+			}
+			return cause
+		default:
+			return errors.Join(cause, err)
 		}
-		return do(ctx, h, c)
 	})
 }
 
@@ -124,7 +136,8 @@ func (a *app) withHost(ctx context.Context, servers []config.Server, apps config
 	}()
 	if err := do(ctx, h); err != nil {
 		// When --timeout ran out, that is the reason, whatever it made the server's session say.
-		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, errTimeout) && !errors.Is(err, errToolFailed) {
+		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, errTimeout) && !errors.Is(err, errTimeout) &&
+			!errors.Is(err, errToolFailed) {
 			return cause
 		}
 		return err
@@ -165,7 +178,8 @@ func (a *app) unready(h *usher.Host) []api.Error {
 	return failures
 }
 
-// listingError is the error of a listing: none when a server was ready or there was none to list.
+// listingError is the error of a listing, which unready has told: none when a server was ready or there was none
+// to list.
 func (a *app) listingError(h *usher.Host) error {
 	var first *client.Error
 	for _, s := range h.Servers() {
@@ -179,5 +193,5 @@ func (a *app) listingError(h *usher.Host) error {
 	if first == nil {
 		return nil
 	}
-	return first
+	return told{first}
 }

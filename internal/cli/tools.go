@@ -59,9 +59,6 @@ func (a *app) list(ctx context.Context, args []string, do func(*usher.Host) erro
 		if err := do(h); err != nil {
 			return err
 		}
-		if a.json {
-			return nil // the errors are in the output
-		}
 		return a.listingError(h)
 	})
 }
