@@ -54,11 +54,11 @@ func TestEveryContenderDoesTheWork(t *testing.T) {
 
 func TestReportComparesWithinARound(t *testing.T) {
 	t.Parallel()
-	r := newReport(measurement{Contenders: []string{floorName, clientName}, Works: []series{
+	r := newReport(measurement{Contenders: []string{floorName, hostName}, Works: []series{
 		// The second round was five times slower for both; the ratio does not see it.
-		{Name: workCall, Unit: microseconds, Values: map[string][]float64{floorName: {10, 50, 10}, clientName: {12, 60, 14}}},
-		{Name: workCalls, Unit: microseconds, Values: map[string][]float64{floorName: {10, 10, 10}, clientName: {16, 17, 18}}},
-		{Name: workAllocated, Unit: bytesPerCall, Values: map[string][]float64{floorName: {2000, 2000, 2000}, clientName: {5000, 4000, 9000}}},
+		{Name: workCall, Unit: microseconds, Values: map[string][]float64{floorName: {10, 50, 10}, hostName: {12, 60, 14}}},
+		{Name: workCalls, Unit: microseconds, Values: map[string][]float64{floorName: {10, 10, 10}, hostName: {16, 17, 18}}},
+		{Name: workAllocated, Unit: bytesPerCall, Values: map[string][]float64{floorName: {2000, 2000, 2000}, hostName: {5000, 4000, 9000}}},
 	}})
 	want := map[string]target{
 		workCall:      {Value: 1.2, Met: true},
@@ -77,7 +77,7 @@ func TestReportComparesWithinARound(t *testing.T) {
 	if !r.missed() {
 		t.Error("missed() is false with a missed target")
 	}
-	if text := string(r.markdown()); !strings.Contains(text, "| usher/client, "+workCalls+" | 1.50 × floor | 1.70 | **missed** |") {
+	if text := string(r.markdown()); !strings.Contains(text, "| usher.Host, "+workCalls+" | 1.50 × floor | 1.70 | **missed** |") {
 		t.Errorf("the Markdown does not tell the missed target:\n%s", text)
 	}
 }

@@ -23,10 +23,11 @@ type plan struct {
 // contenders are the clients in the order of the report; the first is the floor.
 func contenders() []contender {
 	return []contender{
-		{floorName, dialFloor},
-		{goSDKName, dialGoSDK},
-		{mcpGoName, dialMCPGo},
-		{clientName, dialClient},
+		{name: floorName, dial: dialFloor},
+		{name: goSDKName, dial: dialGoSDK},
+		{name: mcpGoName, dial: dialMCPGo},
+		{name: clientName, dial: dialClient},
+		{name: hostName, dial: dialHost, dialMany: dialHostOfMany},
 	}
 }
 
@@ -36,6 +37,7 @@ const (
 	goSDKName  = "go-sdk"
 	mcpGoName  = "mcp-go"
 	clientName = "usher/client"
+	hostName   = "usher.Host"
 )
 
 // measurement is everything that one run found.
@@ -119,7 +121,7 @@ func (p plan) round(ctx context.Context, works []work, results []series, round i
 func (p plan) once(ctx context.Context, w work, c contender, s session) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()
-	return w.do(ctx, s, func(ctx context.Context, serverArgs ...string) (session, error) {
-		return c.dial(ctx, p.server, append([]string{"serve"}, serverArgs...))
+	return w.do(ctx, s, func(ctx context.Context, n int, serverArgs ...string) (func() error, error) {
+		return c.many(ctx, n, p.server, append([]string{"serve"}, serverArgs...))
 	})
 }

@@ -23,18 +23,19 @@ type target struct {
 // targets are the numbers to beat.
 func targets() []target {
 	return []target{
-		{Work: workCall, Contender: clientName, Baseline: floorName, Limit: 1.3},
-		{Work: workCall, Contender: clientName, Baseline: mcpGoName, Limit: 1.0},
-		{Work: workCall, Contender: clientName, Baseline: goSDKName, Limit: 0.6},
-		{Work: workCalls, Contender: clientName, Baseline: floorName, Limit: 1.5},
-		{Work: workCalls, Contender: clientName, Baseline: mcpGoName, Limit: 0.9},
-		{Work: workCalls, Contender: clientName, Baseline: goSDKName, Limit: 0.2},
-		{Work: workMiddle, Contender: clientName, Baseline: floorName, Limit: 1.2},
-		{Work: workLarge, Contender: clientName, Baseline: floorName, Limit: 1.2},
-		{Work: workAllocated, Contender: clientName, Limit: 8 << 10},
+		{Work: workCall, Contender: hostName, Baseline: floorName, Limit: 1.3},
+		{Work: workCall, Contender: hostName, Baseline: mcpGoName, Limit: 1.0},
+		{Work: workCall, Contender: hostName, Baseline: goSDKName, Limit: 0.6},
+		{Work: workCalls, Contender: hostName, Baseline: floorName, Limit: 1.5},
+		{Work: workCalls, Contender: hostName, Baseline: mcpGoName, Limit: 0.9},
+		{Work: workCalls, Contender: hostName, Baseline: goSDKName, Limit: 0.2},
+		{Work: workMiddle, Contender: hostName, Baseline: floorName, Limit: 1.2},
+		{Work: workLarge, Contender: hostName, Baseline: floorName, Limit: 1.2},
+		{Work: workAllocated, Contender: hostName, Limit: 8 << 10},
 		{Work: workList, Contender: clientName, Baseline: floorName, Limit: 1.5},
-		{Work: workProgress, Contender: clientName, Baseline: floorName, Limit: 2},
-		{Work: workMany, Contender: clientName, Baseline: workOne, Limit: 1.1},
+		{Work: workList, Contender: hostName, Limit: 20}, // its catalog is there already: nothing is sent
+		{Work: workProgress, Contender: hostName, Baseline: floorName, Limit: 2},
+		{Work: workMany, Contender: hostName, Baseline: workOne, Limit: 1.1},
 	}
 }
 

@@ -28,15 +28,16 @@ type server struct {
 	results map[string][]byte // by tool
 }
 
-// serve runs the server: serve [-delay DURATION].
+// serve runs the server: serve [-delay DURATION] [-tools N].
 func serve(args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("bench serve", flag.ContinueOnError)
 	delay := flags.Duration("delay", 0, "how long initialize takes")
+	count := flags.Int("tools", listedTools, "how many tools it lists")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	s := &server{out: bufio.NewWriterSize(out, 64<<10), delay: *delay, results: map[string][]byte{}}
-	s.list = append(append([]byte(`{"tools":[`), tools()...), `]}`...)
+	s.list = append(append([]byte(`{"tools":[`), tools(*count)...), `]}`...)
 	r := bufio.NewReaderSize(in, maxLine)
 	for {
 		line, err := r.ReadSlice('\n')
@@ -58,16 +59,23 @@ func serve(args []string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// tools is the list's content: entries of about 250 bytes.
-func tools() []byte {
+// tools is the list's content: the tools that the works call, and others up to count, of about 250 bytes each.
+func tools(count int) []byte {
+	names := []string{
+		fmt.Sprintf("text-%d", smallText), fmt.Sprintf("text-%d", middleText), fmt.Sprintf("text-%d", largeText),
+		fmt.Sprintf("progress-%d", reports),
+	}
+	for i := len(names); i < count; i++ {
+		names = append(names, fmt.Sprintf("tool-%04d", i))
+	}
 	var b bytes.Buffer
-	for i := range listedTools {
+	for i, name := range names {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":"tool_%04d","description":"Tool number %d of a long list, with a sentence that says what it does.",`+
+		fmt.Fprintf(&b, `{"name":%q,"description":"Tool number %d of a long list, with a sentence that says what it does.",`+
 			`"inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What to say"},"count":{"type":"integer"}},`+
-			`"required":["message"]}}`, i, i)
+			`"required":["message"]}}`, name, i)
 	}
 	return b.Bytes()
 }

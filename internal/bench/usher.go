@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 )
@@ -62,4 +65,68 @@ func (s own) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime) //nolint:forbidigo // closing has its own time
 	defer cancel()
 	return s.Close(ctx)
+}
+
+// host is a server of a usher.Host.
+type host struct {
+	*usher.Host
+	name string
+}
+
+func dialHost(ctx context.Context, command string, args []string) (session, error) {
+	h, err := openHost(ctx, 1, command, args)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// dialHostOfMany opens one host of n servers, which is what a host is for.
+func dialHostOfMany(ctx context.Context, n int, command string, args []string) (func() error, error) {
+	h, err := openHost(ctx, n, command, args)
+	if err != nil {
+		return nil, err
+	}
+	return h.close, nil
+}
+
+func openHost(ctx context.Context, n int, command string, args []string) (host, error) {
+	servers := make([]config.Server, n)
+	for i := range servers {
+		servers[i] = config.Server{Name: "bench" + strconv.Itoa(i), Command: command, Args: args}
+	}
+	opened, err := usher.Open(context.WithoutCancel(ctx), usher.Options{Servers: servers})
+	if err != nil {
+		return host{}, err
+	}
+	h := host{opened, servers[0].Name}
+	if err := h.Wait(ctx); err != nil {
+		return host{}, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+func (h host) call(ctx context.Context, tool string, progress func()) (int, error) {
+	args, err := arguments()
+	if err != nil {
+		return 0, err
+	}
+	call := usher.Call{Server: h.name, Tool: tool, Arguments: args}
+	if progress != nil {
+		call.OnProgress = func(client.Progress) { progress() }
+	}
+	result, err := h.Call(ctx, call)
+	if err != nil {
+		return 0, err
+	}
+	return textLength(result.Result)
+}
+
+// list counts the catalog's tools: a host has listed them when its server became ready.
+func (h host) list(context.Context) (int, error) { return len(h.Catalog().Tools), nil }
+
+func (h host) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime) //nolint:forbidigo // closing has its own time
+	defer cancel()
+	return h.Close(ctx)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -27,6 +28,36 @@ type session interface {
 type contender struct {
 	name string
 	dial func(ctx context.Context, command string, args []string) (session, error)
+	// dialMany opens n sessions at once and returns what closes them; nil means n times dial.
+	dialMany func(ctx context.Context, n int, command string, args []string) (closeAll func() error, err error)
+}
+
+// many opens n sessions at once.
+func (c contender) many(ctx context.Context, n int, command string, args []string) (closeAll func() error, err error) {
+	if c.dialMany != nil {
+		return c.dialMany(ctx, n, command, args)
+	}
+	sessions := make([]session, n)
+	closeAll = func() error {
+		var g errgroup.Group
+		for _, s := range sessions {
+			if s != nil {
+				g.Go(s.close)
+			}
+		}
+		return g.Wait()
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range n {
+		g.Go(func() (err error) {
+			sessions[i], err = c.dial(ctx, command, args)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
+	return closeAll, nil
 }
 
 // work is one thing that is measured. Less is better in every unit.
@@ -37,8 +68,8 @@ type work struct {
 	do func(ctx context.Context, s session, dial dialer) (float64, error)
 }
 
-// dialer opens another session of the contender, with arguments for the server.
-type dialer func(ctx context.Context, serverArgs ...string) (session, error)
+// dialer opens n more sessions of the contender at once, with arguments for their servers.
+type dialer func(ctx context.Context, n int, serverArgs ...string) (closeAll func() error, err error)
 
 // The sizes of the work: long enough to be over the clock's noise, short enough for five rounds in a minute.
 const (
@@ -182,26 +213,12 @@ func progress(ctx context.Context, s session, _ dialer) (float64, error) {
 
 func connect(n int) func(context.Context, session, dialer) (float64, error) {
 	return func(ctx context.Context, _ session, dial dialer) (float64, error) {
-		sessions := make([]session, n)
 		began := time.Now()
-		g, gctx := errgroup.WithContext(ctx)
-		for i := range n {
-			g.Go(func() (err error) {
-				sessions[i], err = dial(gctx, "-delay", serverLoads.String())
-				return err
-			})
-		}
-		err := g.Wait()
+		closeAll, err := dial(ctx, n, "-delay", serverLoads.String(), "-tools", "10")
 		took := perOperation(began, 1)
-		var closing errgroup.Group
-		for _, s := range sessions {
-			if s != nil {
-				closing.Go(s.close)
-			}
+		if err != nil {
+			return 0, err
 		}
-		if closeErr := closing.Wait(); err == nil {
-			err = closeErr
-		}
-		return took, err
+		return took, closeAll()
 	}
 }
