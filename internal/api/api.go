@@ -95,21 +95,34 @@ type EventList struct {
 
 // Event types.
 const (
-	EventSessionCreated = "session.created"
-	EventSessionRenamed = "session.renamed"
-	EventMessage        = "message.received"
-	EventCallRequested  = "call.requested"
-	EventCallStarted    = "call.started"
-	EventCallProgressed = "call.progressed"
-	EventCallFinished   = "call.finished"
-	EventNotice         = "notice.raised"
-	EventServerChanged  = "server.changed"
-	EventCatalogChanged = "catalog.changed"
+	EventSessionCreated   = "session.created"
+	EventSessionRenamed   = "session.renamed"
+	EventSessionArchived  = "session.archived"
+	EventSessionCompacted = "session.compacted"
+	EventMessage          = "message.received"
+	EventCallRequested    = "call.requested"
+	EventCallStarted      = "call.started"
+	EventCallProgressed   = "call.progressed"
+	EventCallFinished     = "call.finished"
+	EventNotice           = "notice.raised"
+	EventServerChanged    = "server.changed"
+	EventCatalogChanged   = "catalog.changed"
 )
 
 // SessionRenamed is the data of session.created and session.renamed.
 type SessionRenamed struct {
 	Title string `json:"title"`
+}
+
+// SessionArchived is the data of session.archived: whether the session has left the list or come back.
+type SessionArchived struct {
+	Archived bool `json:"archived"`
+}
+
+// SessionCompacted is the data of session.compacted: the app displays of events up to Through have lost their html.
+type SessionCompacted struct {
+	Through  int64 `json:"through"`
+	Displays int   `json:"displays"`
 }
 
 // MessageReceived is the data of message.received.
