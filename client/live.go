@@ -135,13 +135,12 @@ func (s *Session) watch() {
 		s.await(s.conn.Done(), lastWords)
 	case <-s.life.Done():
 	}
-	wanted := s.closed.Load()
-	s.stop()
 	s.conn.Stop()
-	if !wanted {
+	if !s.closed.Load() {
 		s.await(s.proc.Done(), lastWords)
 		s.err = s.gone()
 	}
+	s.stop()
 }
 
 // await waits for done, at most limit, less when the session is closed.
