@@ -51,7 +51,7 @@ func (p *parser) apps(path string, v hujson.Value) {
 		case "requireServerCapability":
 			a.RequireServerCapability = r.boolean(at, m.Value)
 		case "maxHtmlBytes":
-			a.MaxHTMLBytes, _ = r.integer(at, m.Value, 1, DefaultMaxHTMLBytes)
+			a.MaxHTMLBytes = r.integer(at, m.Value, 1, DefaultMaxHTMLBytes)
 		case "readyTimeout":
 			a.ReadyTimeout = r.duration(at, m.Value)
 		default:

@@ -333,8 +333,7 @@ func (e *entry) oauth(path string, v hujson.Value) OAuth {
 		case "scopes":
 			o.Scopes = e.texts(at, m.Value, true)
 		case "callbackPort":
-			n, _ := e.integer(at, m.Value, 1, 65535)
-			o.CallbackPort = int(n)
+			o.CallbackPort = int(e.integer(at, m.Value, 1, 65535))
 		case "redirectUri":
 			o.RedirectURI, _ = e.filled(at, m.Value)
 		case "authorizationUrl":

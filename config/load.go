@@ -133,8 +133,7 @@ func readFile(path string, pipes bool) ([]byte, error) {
 
 // reason is the system's reason without the path, which the problem names already.
 func reason(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return err.Error()

@@ -124,8 +124,9 @@ func (p *parser) servers(field string, v hujson.Value) {
 		if i := p.index(name); i >= 0 {
 			// Two entries of one name: which of them was meant cannot be known, so neither runs.
 			s := &p.config.Servers[i]
-			problem := p.report(SeverityError, m.Name, join(field, name), name,
+			problem := p.problem(SeverityError, m.Name, join(field, name), name,
 				fmt.Sprintf("is given twice; the other one is in line %d", s.Source.Line))
+			p.config.Problems = append(p.config.Problems, problem)
 			s.Problem = joinProblem(s.Problem, problem)
 			continue
 		}
@@ -142,15 +143,17 @@ func (p *parser) index(name string) int {
 	return -1
 }
 
-// report records a finding at v and returns it.
-func (p *parser) report(severity Severity, v hujson.Value, field, server, message string) Problem {
+// report records a finding at v.
+func (p *parser) report(severity Severity, v hujson.Value, field, server, message string) {
+	p.config.Problems = append(p.config.Problems, p.problem(severity, v, field, server, message))
+}
+
+func (p *parser) problem(severity Severity, v hujson.Value, field, server, message string) Problem {
 	line, column := p.doc.place(v.StartOffset)
-	problem := Problem{
+	return Problem{
 		Severity: severity, File: p.file.Name, Line: line, Column: column,
 		Field: field, Server: server, Message: message,
 	}
-	p.config.Problems = append(p.config.Problems, problem)
-	return problem
 }
 
 // unknown warns about a name that is none of known.

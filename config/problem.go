@@ -17,7 +17,7 @@ const (
 )
 
 // Problem is one finding in a configuration, with its place. Its text holds no secret.
-type Problem struct {
+type Problem struct { //nolint:errname // it is a finding; a warning among them is no failure
 	Severity Severity
 	File     string
 	Line     int    // 1-based; 0 when the problem has no place in the file, e.g. an unreadable one
@@ -50,7 +50,7 @@ func (p Problem) Error() string {
 func (p Problem) Unwrap() error { return p.Err }
 
 // Problems are findings in the order of their files and lines.
-type Problems []Problem
+type Problems []Problem //nolint:errname // as Problem
 
 // Error is one line for each problem.
 func (ps Problems) Error() string {
@@ -100,12 +100,10 @@ func (ps Problems) Err() error {
 
 // AsProblems collects the problems that err holds.
 func AsProblems(err error) Problems {
-	var many Problems
-	if errors.As(err, &many) {
+	if many, ok := errors.AsType[Problems](err); ok {
 		return many
 	}
-	var one Problem
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[Problem](err); ok {
 		return Problems{one}
 	}
 	return nil

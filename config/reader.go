@@ -25,7 +25,9 @@ type reader struct {
 }
 
 func (r *reader) fail(v hujson.Value, path, message string) {
-	r.problems = append(r.problems, r.report(SeverityError, v, path, r.server, message))
+	problem := r.problem(SeverityError, v, path, r.server, message)
+	r.config.Problems = append(r.config.Problems, problem)
+	r.problems = append(r.problems, problem)
 }
 
 // text reads a string and expands it.
@@ -169,8 +171,8 @@ func (r *reader) choice(path string, v hujson.Value, those map[string]string, wa
 	return meaning
 }
 
-// integer reads a whole number between low and high.
-func (r *reader) integer(path string, v hujson.Value, low, high int64) (int64, bool) {
+// integer reads a whole number between low and high; 0 when it is none.
+func (r *reader) integer(path string, v hujson.Value, low, high int64) int64 {
 	n, ok := whole(v)
 	if !ok || n < low || n > high {
 		got := kindOf(v)
@@ -178,9 +180,9 @@ func (r *reader) integer(path string, v hujson.Value, low, high int64) (int64, b
 			got = clip(v.Value.(hujson.Literal).String())
 		}
 		r.fail(v, path, fmt.Sprintf("want a whole number from %d to %d, got %s", low, high, got))
-		return 0, false
+		return 0
 	}
-	return n, true
+	return n
 }
 
 // whole reads a JSON number that is an integer, 30000.0 and 3e4 included.

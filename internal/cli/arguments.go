@@ -151,7 +151,7 @@ func (s schema) at(name string, raw json.RawMessage) schema {
 	}
 	target := s.root
 	var found json.RawMessage
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		found = target[part]
 		target = decodeObject(found)
@@ -320,8 +320,8 @@ func (s schema) typed(types []string, text string) (json.RawMessage, error) {
 		return json.RawMessage("[" + string(item) + "]"), nil
 	}
 	switch {
-	case kind == "string" && len(types) > 0: // quotes are part of the text, unless nothing but JSON can be meant
-		kind = ""
+	case kind == "string" && len(types) > 0:
+		// The quotes are part of the text.
 	case len(types) == 0 && isJSON:
 		return json.RawMessage(trimmed), nil
 	case slices.Contains(types, kind), kind == "integer" && slices.Contains(types, "number"):

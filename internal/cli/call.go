@@ -104,8 +104,7 @@ func (a *app) wholeArguments(value string) (json.RawMessage, error) {
 func jsonFault(text string) string {
 	var v any
 	err := json.Unmarshal([]byte(text), &v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf(" (%v, at byte %d)", err, syntax.Offset)
 	}
 	return ""

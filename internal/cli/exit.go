@@ -77,8 +77,7 @@ func (a *app) reportError(ctx context.Context, err error) {
 		}
 		return
 	}
-	var silent told
-	if errors.As(err, &silent) {
+	if _, ok := errors.AsType[told](err); ok {
 		return
 	}
 	shape := a.errorShape(err)
@@ -108,8 +107,7 @@ func (a *app) reportError(ctx context.Context, err error) {
 // errorShape is an error as programs read it.
 func (a *app) errorShape(err error) api.Error {
 	shape := api.Error{Code: string(client.CodeInvalid), Message: err.Error()}
-	var failure *client.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*client.Error](err); ok {
 		shape = api.Error{
 			Code: string(failure.Code), Message: failure.Message, Server: failure.Server,
 			Phase: string(failure.Phase), Hint: failure.Hint, Stderr: failure.Stderr,

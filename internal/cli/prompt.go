@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,7 @@ func promptArguments(catalog *usher.Catalog, server, name string, pairs []string
 		if _, twice := values[key]; twice {
 			return nil, invalid("%s is given twice", key)
 		}
-		if !contains(known, key) {
+		if !slices.Contains(known, key) {
 			return nil, unknownKey(server, "prompt", name, key, known)
 		}
 		values[key] = value
@@ -141,13 +142,4 @@ func about(description string) string {
 		return ""
 	}
 	return ": " + line(description, 100)
-}
-
-func contains(list []string, s string) bool {
-	for _, member := range list {
-		if member == s {
-			return true
-		}
-	}
-	return false
 }

@@ -61,8 +61,10 @@ func (a *app) listPrompts(h *usher.Host) error {
 			names = append(names, name)
 		}
 		rows = append(rows, []cell{
-			{line(p.Server, 40), styleDim}, {line(p.Name, 64), styleBold},
-			{line(strings.Join(names, " "), 60), ""}, {line(cmp.Or(p.Description, p.Title), 100), ""},
+			{line(p.Server, 40), styleDim},
+			{line(p.Name, 64), styleBold},
+			{line(strings.Join(names, " "), 60), ""},
+			{line(cmp.Or(p.Description, p.Title), 100), ""},
 		})
 	}
 	return a.table(rows)

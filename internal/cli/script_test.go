@@ -284,7 +284,7 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		case <-bound:
 			_ = cmd.Process.Kill()
-			<-done
+			_ = <-done
 			ts.Fatalf("it does not end: %s", out.String())
 		case <-poll.C:
 			log, err := ushertest.ReadLogFile(ts.MkAbs(args[0]))

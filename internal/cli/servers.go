@@ -136,7 +136,9 @@ func (a *app) printServers(servers []serverOutput) error {
 		rows = append(rows, []cell{
 			{line(s.Name, 64), styleBold},
 			{strings.ReplaceAll(string(s.State), "_", " "), style},
-			{line(era, 40), ""}, {counts, ""}, {line(s.Source, 80), styleDim},
+			{line(era, 40), ""},
+			{counts, ""},
+			{line(s.Source, 80), styleDim},
 		})
 	}
 	if err := a.table(rows); err != nil {
