@@ -54,7 +54,8 @@ export const api = {
 	cancel: (id: string, callId: string) => request<void>("POST", `${session(id)}/cancel`, JSON.stringify({ callId })),
 
 	servers: (signal?: AbortSignal) => request<ServerList>("GET", "/v1/servers", undefined, signal),
-	serverAction: (name: string, action: ServerAction) => request<Server | undefined>("POST", `${server(name)}/${action}`),
+	serverAction: (name: string, action: ServerAction) =>
+		request<Server | undefined>("POST", `${server(name)}/${action}`),
 	stderr: (name: string, signal?: AbortSignal) => request<Stderr>("GET", `${server(name)}/stderr`, undefined, signal),
 	catalog: (signal?: AbortSignal) => request<Catalog>("GET", "/v1/catalog", undefined, signal),
 	read: (read: ReadRequest, signal?: AbortSignal) =>

@@ -1,5 +1,5 @@
 import { isObject, parseJSON } from "./json";
-import type { Error as WireError, Problem } from "./types.gen";
+import type { Problem, Error as WireError } from "./types.gen";
 
 /** An answer of the daemon that is not a success, or no answer at all (status 0). */
 export class ApiError extends Error {

@@ -40,7 +40,8 @@ export function refreshHost(): Promise<void> {
 
 /** A hint that something changed: many hints in a moment are one fetch. */
 export function hintHostChanged(): void {
-	soon ??= setTimeout(() => {
+	if (soon !== undefined) return;
+	soon = setTimeout(() => {
 		soon = undefined;
 		void refreshHost();
 	}, settleMs);

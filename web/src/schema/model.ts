@@ -92,7 +92,8 @@ function fieldOf(schema: JsonObject, root: JsonObject, name: string, depth: numb
 		case "object": {
 			const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
 			const open = isObject(schema.additionalProperties) || schema.patternProperties !== undefined;
-			if (properties.length > maxProperties || (depth > 0 && (depth >= maxDepth || properties.length === 0))) return other;
+			if (properties.length > maxProperties || (depth > 0 && (depth >= maxDepth || properties.length === 0)))
+				return other;
 			if (open && properties.length === 0) return other;
 			const required = Array.isArray(schema.required) ? schema.required : [];
 			return {
@@ -140,7 +141,10 @@ function flatten(given: Json, root: JsonObject): JsonObject {
 	if (typeof schema.$ref === "string") return { not: {} };
 	if (Array.isArray(schema.allOf) && schema.allOf.length > 0 && schema.allOf.length <= maxRefs) {
 		const { allOf, ...rest } = schema;
-		const parts = [rest, ...allOf.map((part) => (isObject(part) && "allOf" in part ? { not: {} } : flatten(part, root)))];
+		const parts = [
+			rest,
+			...allOf.map((part) => (isObject(part) && "allOf" in part ? { not: {} } : flatten(part, root))),
+		];
 		schema = parts.reduce<JsonObject>((merged, part) => mergeSchemas(merged, part), {});
 	}
 	return schema;

@@ -28,7 +28,11 @@ describe("readSchema", () => {
 				],
 			},
 		],
-		["an enum of numbers", { enum: [1, 2] }, { kind: "choice", options: [1, 2].map((value) => ({ value, label: String(value) })) }],
+		[
+			"an enum of numbers",
+			{ enum: [1, 2] },
+			{ kind: "choice", options: [1, 2].map((value) => ({ value, label: String(value) })) },
+		],
 		[
 			"titled constants",
 			{ oneOf: [{ const: "eu", title: "Europe" }, { const: "us" }] },
@@ -45,7 +49,11 @@ describe("readSchema", () => {
 			{ type: "array", uniqueItems: true, items: { enum: ["a"] } },
 			{ kind: "choices", options: [{ value: "a", label: "a" }] },
 		],
-		["a union of objects", { oneOf: [{ type: "object" }, { type: "string" }] }, { kind: "json", expects: "one of 2 forms" }],
+		[
+			"a union of objects",
+			{ oneOf: [{ type: "object" }, { type: "string" }] },
+			{ kind: "json", expects: "one of 2 forms" },
+		],
 		["a map", { type: "object", additionalProperties: { type: "string" } }, { kind: "json", expects: "object" }],
 		["a tuple", { type: "array", prefixItems: [{}], items: {} }, { kind: "json", expects: "array" }],
 		["anything", {}, { kind: "json", expects: "any value" }],
@@ -74,7 +82,10 @@ describe("readSchema", () => {
 		});
 		if (node.field.kind !== "object") throw new Error("not an object");
 		const [at, both] = node.field.properties;
-		expect(at?.node).toMatchObject({ description: "Where", field: { kind: "object", properties: [{ name: "x", required: true }] } });
+		expect(at?.node).toMatchObject({
+			description: "Where",
+			field: { kind: "object", properties: [{ name: "x", required: true }] },
+		});
 		expect(both?.node.field).toMatchObject({ kind: "object" });
 		if (both?.node.field.kind !== "object") throw new Error("not merged");
 		expect(both.node.field.properties.map((p) => [p.name, p.required]).sort()).toEqual([
@@ -84,7 +95,10 @@ describe("readSchema", () => {
 	});
 
 	it("ends where a schema refers to itself or to nowhere", () => {
-		const loop = readSchema({ type: "object", properties: { child: { $ref: "#" }, self: { $ref: "#/properties/self" }, gone: { $ref: "#/no" } } });
+		const loop = readSchema({
+			type: "object",
+			properties: { child: { $ref: "#" }, self: { $ref: "#/properties/self" }, gone: { $ref: "#/no" } },
+		});
 		expect(JSON.stringify(loop).length).toBeLessThan(20_000);
 		expect(JSON.stringify(loop)).toContain('"kind":"json"');
 	});
@@ -126,8 +140,20 @@ describe("makeChecker", () => {
 
 	it.each([
 		[{ name: "Ada", address: { city: "X" } }, []],
-		[{}, [["/name", "Needed."], ["/address", "Needed."]]],
-		[{ name: "", address: {} }, [["/name", "Must not be empty."], ["/address/city", "Needed."]]],
+		[
+			{},
+			[
+				["/name", "Needed."],
+				["/address", "Needed."],
+			],
+		],
+		[
+			{ name: "", address: {} },
+			[
+				["/name", "Must not be empty."],
+				["/address/city", "Needed."],
+			],
+		],
 		[{ name: "Augusta", address: { city: "X" } }, [["/name", "May have at most 5 characters; these are 7."]]],
 		[{ name: 1, address: { city: "X" } }, [["/name", "Must be string."]]],
 		[{ name: "A", address: { city: "X" }, tags: ["a", "B"] }, [["/tags/1", "Does not match the pattern."]]],

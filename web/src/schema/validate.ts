@@ -26,7 +26,9 @@ export function makeChecker(schema: unknown): (value: Json) => Findings {
 			return findingsOf(validator.validate(plainJSON(value)).errors);
 		} catch (cause) {
 			// A schema with an unresolvable reference or a bad pattern: the server will judge.
-			return new Map([["", `This tool's schema cannot be checked here: ${cause instanceof Error ? cause.message : cause}`]]);
+			return new Map([
+				["", `This tool's schema cannot be checked here: ${cause instanceof Error ? cause.message : cause}`],
+			]);
 		}
 	};
 }
@@ -60,7 +62,8 @@ function findingsOf(errors: readonly OutputUnit[]): Findings {
 				break;
 			case "type": {
 				const wanted = error.slice(error.indexOf("Expected")).match(/"([^"]+)"/g);
-				if (wanted?.join() !== '"null"') note(path, `Must be ${wanted?.join(" or ").replaceAll('"', "") ?? "another type"}.`);
+				if (wanted?.join() !== '"null"')
+					note(path, `Must be ${wanted?.join(" or ").replaceAll('"', "") ?? "another type"}.`);
 				break;
 			}
 			case "minLength":
@@ -87,7 +90,11 @@ function findingsOf(errors: readonly OutputUnit[]): Findings {
 				break;
 			case "anyOf":
 			case "oneOf":
-				if (!errors.some((e) => e.instanceLocation.startsWith(instanceLocation) && !/^(anyOf|oneOf|type)$/.test(e.keyword))) {
+				if (
+					!errors.some(
+						(e) => e.instanceLocation.startsWith(instanceLocation) && !/^(anyOf|oneOf|type)$/.test(e.keyword),
+					)
+				) {
 					note(path, "Matches none of the allowed forms.");
 				}
 				break;

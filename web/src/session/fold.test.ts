@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../api/types.gen";
-import { emptyTranscript, fold, type CallItem } from "./fold";
+import { type CallItem, emptyTranscript, fold } from "./fold";
 import log from "./testdata/log.json";
 
 const events = log as Event[];
@@ -39,7 +39,13 @@ describe("fold", () => {
 	});
 
 	it("shows progress that is not kept in the log, and no other event without an id", () => {
-		const passing = (type: string, data: unknown): Event => ({ id: 0, session: "s", time: "2026-01-01T00:00:00Z", type, data });
+		const passing = (type: string, data: unknown): Event => ({
+			id: 0,
+			session: "s",
+			time: "2026-01-01T00:00:00Z",
+			type,
+			data,
+		});
 		const callId = whole.items.flatMap((item) => (item.kind === "call" && !item.finished ? [item.callId] : []))[0];
 		const next = fold(whole, [passing("call.progressed", { callId, progress: 2, total: 4 })]);
 		expect(next.items.at(-1)).toMatchObject({ progress: { progress: 2 } });
@@ -48,7 +54,13 @@ describe("fold", () => {
 	});
 
 	it("lives with events it does not know and calls it never saw", () => {
-		const at = (id: number, type: string, data: unknown): Event => ({ id, session: "s", time: "2026-01-01T00:00:00Z", type, data });
+		const at = (id: number, type: string, data: unknown): Event => ({
+			id,
+			session: "s",
+			time: "2026-01-01T00:00:00Z",
+			type,
+			data,
+		});
 		const next = fold(emptyTranscript, [
 			at(1, "turn.started", {}),
 			at(2, "call.finished", { callId: "gone", outcome: "result", durationMs: 1 }),
@@ -61,7 +73,13 @@ describe("fold", () => {
 		const many: Event[] = [];
 		for (let i = 0; i < 2500; i++) {
 			const callId = `c${i}`;
-			const event = (n: number, type: string, data: object): Event => ({ id: i * 4 + n, session: "s", time: "2026-01-01T00:00:00Z", type, data });
+			const event = (n: number, type: string, data: object): Event => ({
+				id: i * 4 + n,
+				session: "s",
+				time: "2026-01-01T00:00:00Z",
+				type,
+				data,
+			});
 			many.push(
 				event(1, "call.requested", { callId, server: "s", tool: "t", title: "T", arguments: {}, by: "person" }),
 				event(2, "call.started", { callId }),

@@ -67,7 +67,12 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 				log.set((now) => ({ ...now, phase: "missing" }));
 				return;
 			}
-			log.set((now) => ({ ...now, phase: now.phase === "ready" ? "ready" : "failed", problem: wireError(cause), connected: false }));
+			log.set((now) => ({
+				...now,
+				phase: now.phase === "ready" ? "ready" : "failed",
+				problem: wireError(cause),
+				connected: false,
+			}));
 			retry = setTimeout(() => void load(), retryMs);
 			return;
 		}

@@ -1,6 +1,6 @@
 import { api } from "../api/client";
 import { ApiError, wireError } from "../api/http";
-import type { Error as WireError, Status } from "../api/types.gen";
+import type { Status, Error as WireError } from "../api/types.gen";
 import { createStore } from "./store";
 
 /** Whether the daemon knows this browser. */

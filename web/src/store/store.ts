@@ -44,6 +44,7 @@ function shallowEqual(a: unknown, b: unknown): boolean {
 	const left = Object.entries(a);
 	const right = b as Record<string, unknown>;
 	return (
-		left.length === Object.keys(right).length && left.every(([key, value]) => key in right && Object.is(value, right[key]))
+		left.length === Object.keys(right).length &&
+		left.every(([key, value]) => key in right && Object.is(value, right[key]))
 	);
 }

@@ -1,0 +1,432 @@
+import { createContext, type ReactNode, useContext, useEffect, useId, useState } from "react";
+import { isObject, isRawNumber, type Json, type JsonObject, parseJSON, pretty } from "../api/json";
+import { initialValue, type Node, type Option, type Property } from "../schema/model";
+import { escapePointer, type Findings } from "../schema/validate";
+import { Icon } from "../ui/icons";
+
+/** What the fields of one form share. */
+export interface FormContext {
+	findings: Findings;
+	/** Whether a field's finding is shown: after it was left, or after a try to run. */
+	shown(path: string): boolean;
+	touch(path: string): void;
+	/** A JSON field whose text is no JSON has no value; the form has to know. */
+	setBroken(path: string, message: string | undefined): void;
+}
+
+export const FormState = createContext<FormContext>({
+	findings: new Map(),
+	shown: () => false,
+	touch: () => {},
+	setBroken: () => {},
+});
+
+interface FieldProps {
+	node: Node;
+	name: string;
+	path: string;
+	required: boolean;
+	value: Json | undefined;
+	onChange(value: Json | undefined): void;
+	actions?: ReactNode;
+}
+
+/** The fields of an object, in the schema's order, needed ones and optional ones alike. */
+export function ObjectFields(props: {
+	properties: Property[];
+	path: string;
+	value: JsonObject;
+	onChange(value: JsonObject): void;
+}) {
+	return props.properties.map(({ name, required, node }) => (
+		<FieldView
+			key={name}
+			node={node}
+			name={name}
+			required={required}
+			path={`${props.path}/${escapePointer(name)}`}
+			value={Object.hasOwn(props.value, name) ? props.value[name] : undefined}
+			onChange={(next) => {
+				const { [name]: _, ...rest } = props.value;
+				if (next === undefined) props.onChange(rest);
+				else if (Object.hasOwn(props.value, name)) props.onChange({ ...props.value, [name]: next });
+				else props.onChange({ ...rest, [name]: next });
+			}}
+		/>
+	));
+}
+
+function FieldView(props: FieldProps) {
+	const { node, name, path, required, value, actions } = props;
+	const form = useContext(FormState);
+	const id = useId();
+	const finding = form.shown(path) ? form.findings.get(path) : undefined;
+	const kind = node.field.kind;
+	const group = kind === "object" || kind === "array" || kind === "choices";
+	const described =
+		[node.description && `${id}-about`, finding && `${id}-finding`].filter(Boolean).join(" ") || undefined;
+	const Label = group ? "span" : "label";
+	return (
+		<div
+			className={`field field-${kind}${finding ? " field-wrong" : ""}`}
+			role="group"
+			aria-labelledby={`${id}-label`}
+			onBlur={(event) => {
+				if (!event.currentTarget.contains(event.relatedTarget)) form.touch(path);
+			}}
+		>
+			<div className="field-head">
+				<Label id={`${id}-label`} className="field-label" {...(group ? {} : { htmlFor: id })}>
+					{node.title || name}
+				</Label>
+				{node.title && name && node.title !== name && <code className="field-name">{name}</code>}
+				{required ? (
+					<span className="field-needed">needed</span>
+				) : (
+					name !== "" && <span className="field-optional">optional</span>
+				)}
+				{node.bounds && <span className="field-bounds">{node.bounds}</span>}
+				{actions}
+			</div>
+			{node.description && (
+				<p id={`${id}-about`} className="field-about">
+					{node.description}
+				</p>
+			)}
+			<Input {...props} id={id} describedBy={described} invalid={finding !== undefined} />
+			{finding && (
+				<p id={`${id}-finding`} className="field-finding">
+					{finding}
+				</p>
+			)}
+			{value === null && kind !== "json" && <p className="field-about">Set to null.</p>}
+		</div>
+	);
+}
+
+interface InputProps extends FieldProps {
+	id: string;
+	describedBy: string | undefined;
+	invalid: boolean;
+}
+
+function Input(props: InputProps) {
+	const { node, value, onChange, required, id } = props;
+	const aria = { id, "aria-describedby": props.describedBy, "aria-invalid": props.invalid, "aria-required": required };
+	// An emptied optional value is left out; a needed one that may be null is null.
+	const unset = required && node.nullable ? null : undefined;
+	const field = node.field;
+	switch (field.kind) {
+		case "text":
+			return <TextField {...props} aria={aria} input={field.input} multiline={field.multiline} unset={unset} />;
+		case "number":
+			return <NumberField aria={aria} value={value} onChange={onChange} unset={unset} integer={field.integer} />;
+		case "boolean":
+			return (
+				<div className="switch-row">
+					<input
+						{...aria}
+						type="checkbox"
+						role="switch"
+						className="switch"
+						checked={value === true}
+						aria-checked={value === true}
+						onChange={(event) => onChange(event.currentTarget.checked)}
+					/>
+					<span className="muted">{value === undefined ? "not set" : value === true ? "yes" : "no"}</span>
+					{!required && value !== undefined && (
+						<button type="button" className="button-quiet" onClick={() => onChange(undefined)}>
+							Leave out
+						</button>
+					)}
+				</div>
+			);
+		case "choice": {
+			const at = field.options.findIndex((option) => sameJson(option.value, value));
+			return (
+				<select
+					{...aria}
+					className="input"
+					value={at < 0 ? "" : String(at)}
+					onChange={(event) => onChange(field.options[Number(event.currentTarget.value || -1)]?.value ?? unset)}
+				>
+					{(at < 0 || !required) && <option value="">{required ? "Choose…" : "Not set"}</option>}
+					{field.options.map((option, i) => (
+						<option key={JSON.stringify(option.value)} value={i}>
+							{option.label}
+						</option>
+					))}
+				</select>
+			);
+		}
+		case "choices":
+			return <ChoicesField options={field.options} value={value} required={required} onChange={onChange} />;
+		case "array":
+			return <ArrayField {...props} item={field.item} />;
+		case "object":
+			return <NestedField {...props} properties={field.properties} />;
+		case "json":
+			return <JsonField {...props} aria={aria} expects={field.expects} />;
+	}
+}
+
+type Aria = { id: string; "aria-describedby": string | undefined; "aria-invalid": boolean; "aria-required": boolean };
+
+function TextField(props: InputProps & { aria: Aria; input: string; multiline: boolean; unset: null | undefined }) {
+	const [grown, setGrown] = useState(false);
+	const value = typeof props.value === "string" ? props.value : props.value == null ? "" : JSON.stringify(props.value);
+	const change = (next: string) =>
+		props.onChange(next === "" && (props.name !== "" || props.unset === null) ? props.unset : next);
+	if (props.multiline || grown || value.includes("\n")) {
+		return (
+			<textarea
+				{...props.aria}
+				className="input input-text"
+				rows={3}
+				value={value}
+				onChange={(event) => change(event.currentTarget.value)}
+			/>
+		);
+	}
+	const moment = props.input === "datetime-local";
+	return (
+		<input
+			{...props.aria}
+			className="input"
+			type={props.input}
+			step={moment || props.input === "time" ? 1 : undefined}
+			autoComplete="off"
+			value={moment ? toLocal(value) : value}
+			onChange={(event) => change(moment ? toInstant(event.currentTarget.value) : event.currentTarget.value)}
+			onPaste={(event) => {
+				// One line cannot hold what was copied: the field grows instead of losing line ends.
+				if (props.input !== "text" || !event.clipboardData.getData("text").includes("\n")) return;
+				event.preventDefault();
+				const box = event.currentTarget;
+				change(
+					value.slice(0, box.selectionStart ?? 0) +
+						event.clipboardData.getData("text") +
+						value.slice(box.selectionEnd ?? 0),
+				);
+				setGrown(true);
+			}}
+		/>
+	);
+}
+
+/** A date-time is an instant on the wire and local time for the person. */
+function toLocal(instant: string): string {
+	const at = new Date(instant);
+	if (instant === "" || Number.isNaN(at.getTime())) return "";
+	return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+function toInstant(local: string): string {
+	const at = new Date(local);
+	return local === "" || Number.isNaN(at.getTime()) ? "" : at.toISOString();
+}
+
+const numeral = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+function NumberField(props: {
+	aria: Aria;
+	value: Json | undefined;
+	integer: boolean;
+	unset: null | undefined;
+	onChange(value: Json | undefined): void;
+}) {
+	const [typed, setTyped] = useState("");
+	const shown = props.value == null ? "" : typeof props.value === "string" ? props.value : JSON.stringify(props.value);
+	// "1." and "1.0" are the number 1: what was typed stays while it means the value.
+	const same = numeral.test(typed) && JSON.stringify(parseJSON(typed)) === shown;
+	return (
+		<input
+			{...props.aria}
+			className="input input-number"
+			inputMode={props.integer ? "numeric" : "decimal"}
+			autoComplete="off"
+			value={same ? typed : shown}
+			onChange={(event) => {
+				const text = event.currentTarget.value.trim();
+				setTyped(text);
+				props.onChange(text === "" ? props.unset : numeral.test(text) ? (parseJSON(text) as Json) : text);
+			}}
+		/>
+	);
+}
+
+function ChoicesField(props: {
+	options: Option[];
+	value: Json | undefined;
+	required: boolean;
+	onChange(value: Json | undefined): void;
+}) {
+	const chosen = Array.isArray(props.value) ? props.value : [];
+	return (
+		<div className="choices">
+			{props.options.map((option) => {
+				const on = chosen.some((value) => sameJson(value, option.value));
+				return (
+					<label key={JSON.stringify(option.value)}>
+						<input
+							type="checkbox"
+							checked={on}
+							onChange={() => {
+								const next = on ? chosen.filter((value) => !sameJson(value, option.value)) : [...chosen, option.value];
+								props.onChange(next.length === 0 && !props.required ? undefined : next);
+							}}
+						/>
+						{option.label}
+					</label>
+				);
+			})}
+		</div>
+	);
+}
+
+const maxItems = 200;
+
+function ArrayField(props: InputProps & { item: Node }) {
+	const { value, item, path, onChange, required } = props;
+	const items = Array.isArray(value) ? value : [];
+	if (items.length > maxItems) return <JsonField {...props} aria={{ id: props.id } as Aria} expects="array" />;
+	const put = (next: Json[]) => onChange(next.length === 0 && !required ? undefined : next);
+	const swap = (a: number, b: number) => {
+		const next = [...items];
+		[next[a], next[b]] = [next[b] ?? null, next[a] ?? null];
+		put(next);
+	};
+	return (
+		<div className="items">
+			{items.map((one, i) => (
+				<FieldView
+					// biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place.
+					key={i}
+					node={{ ...item, title: item.title || `${i + 1}` }}
+					name=""
+					path={`${path}/${i}`}
+					required={false}
+					value={one}
+					onChange={(next) => put(items.map((old, j) => (j === i ? (next ?? null) : old)))}
+					actions={
+						<span className="field-actions">
+							<button
+								type="button"
+								className="button-icon"
+								aria-label={`Move item ${i + 1} up`}
+								disabled={i === 0}
+								onClick={() => swap(i, i - 1)}
+							>
+								<Icon name="up" />
+							</button>
+							<button
+								type="button"
+								className="button-icon"
+								aria-label={`Move item ${i + 1} down`}
+								disabled={i === items.length - 1}
+								onClick={() => swap(i, i + 1)}
+							>
+								<Icon name="down" />
+							</button>
+							<button
+								type="button"
+								className="button-icon"
+								aria-label={`Remove item ${i + 1}`}
+								onClick={() => put(items.filter((_, j) => j !== i))}
+							>
+								<Icon name="close" />
+							</button>
+						</span>
+					}
+				/>
+			))}
+			<button
+				type="button"
+				id={props.id}
+				className="button-quiet"
+				onClick={() => put([...items, initialValue(item, true) ?? (item.field.kind === "text" ? "" : null)])}
+			>
+				<Icon name="plus" />
+				Add {items.length === 0 ? "an item" : "another"}
+			</button>
+		</div>
+	);
+}
+
+function NestedField(props: InputProps & { properties: Property[] }) {
+	const { value, onChange, required, node } = props;
+	if (!isObject(value)) {
+		const start = initialValue(node, true);
+		return (
+			<button type="button" id={props.id} className="button-quiet" onClick={() => onChange(start ?? {})}>
+				<Icon name="plus" />
+				Add {node.title || props.name}
+			</button>
+		);
+	}
+	return (
+		<div className="nested">
+			<ObjectFields properties={props.properties} path={props.path} value={value} onChange={onChange} />
+			{!required && props.name !== "" && (
+				<button type="button" className="button-quiet" onClick={() => onChange(undefined)}>
+					<Icon name="close" />
+					Leave out {node.title || props.name}
+				</button>
+			)}
+		</div>
+	);
+}
+
+function JsonField(props: InputProps & { aria: Aria; expects: string }) {
+	const form = useContext(FormState);
+	const [typed, setTyped] = useState<string | undefined>(undefined);
+	const [problem, setProblem] = useState("");
+	const { setBroken } = form;
+	useEffect(() => () => setBroken(props.path, undefined), [setBroken, props.path]);
+	// What was typed stands while it means the value, or while it means nothing.
+	const shown = typed !== undefined && (problem || meansSame(typed, props.value)) ? typed : textOf(props.value);
+	return (
+		<>
+			<textarea
+				{...props.aria}
+				aria-invalid={props.invalid || problem !== ""}
+				className="input input-code"
+				rows={3}
+				spellCheck={false}
+				placeholder={`JSON: ${props.expects}`}
+				value={shown}
+				onChange={(event) => {
+					const text = event.currentTarget.value;
+					setTyped(text);
+					let message = "";
+					try {
+						props.onChange(text.trim() === "" ? undefined : (parseJSON(text) as Json));
+					} catch (cause) {
+						message = `Not JSON yet: ${cause instanceof Error ? cause.message : cause}`;
+					}
+					setProblem(message);
+					setBroken(props.path, message || undefined);
+				}}
+			/>
+			{problem && <p className="field-finding">{problem}</p>}
+		</>
+	);
+}
+
+function textOf(value: Json | undefined): string {
+	return value === undefined ? "" : pretty(value);
+}
+
+function meansSame(text: string, value: Json | undefined): boolean {
+	if (text.trim() === "") return value === undefined;
+	try {
+		return sameJson(parseJSON(text) as Json, value);
+	} catch {
+		return false;
+	}
+}
+
+function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+	if (isRawNumber(a) || isRawNumber(b)) return JSON.stringify(a) === JSON.stringify(b);
+	return a === b || (typeof a === "object" && typeof b === "object" && JSON.stringify(a) === JSON.stringify(b));
+}

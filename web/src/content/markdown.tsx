@@ -1,0 +1,47 @@
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+
+// A server's text is not ours to trust: links open elsewhere and tell nothing, images are named and not fetched.
+const components: Components = {
+	a: ({ href, children }) =>
+		href && /^(https?|mailto):/i.test(href) ? (
+			<a href={href} target="_blank" rel="noopener noreferrer" title={href}>
+				{children}
+			</a>
+		) : (
+			<span>{children}</span>
+		),
+	img: ({ src, alt }) =>
+		typeof src === "string" && /^https?:/i.test(src) ? (
+			<a href={src} target="_blank" rel="noopener noreferrer">
+				Image: {alt || src}
+			</a>
+		) : (
+			<span>{alt}</span>
+		),
+	// The card's own headings come first.
+	h1: ({ children }) => <h4 className="md-h1">{children}</h4>,
+	h2: ({ children }) => <h4 className="md-h2">{children}</h4>,
+	h3: ({ children }) => <h5>{children}</h5>,
+	h4: ({ children }) => <h5>{children}</h5>,
+	h5: ({ children }) => <h6>{children}</h6>,
+	h6: ({ children }) => <h6>{children}</h6>,
+	table: ({ children }) => (
+		<div className="md-table">
+			<table>{children}</table>
+		</div>
+	),
+	// A task list's boxes are pictures of a state, not controls.
+	input: ({ checked }) => <span>{checked ? "☑" : "☐"}</span>,
+};
+
+/** Markdown as React elements; HTML in it stays text. */
+export default function Markdown({ text }: { text: string }) {
+	return (
+		<div className="md">
+			<ReactMarkdown remarkPlugins={[remarkGfm]} components={components}>
+				{text}
+			</ReactMarkdown>
+		</div>
+	);
+}

@@ -1,0 +1,164 @@
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { TextBlock } from "../content/text";
+import { clockTime, exactTime } from "../ui/format";
+import { Icon } from "../ui/icons";
+import { Mark } from "../ui/mark";
+import { CallCard, outcomeOf } from "./card";
+import type { Item } from "./fold";
+import type { Log } from "./log";
+
+/** A long session opens at its end; what came before is drawn when the person goes there. */
+const windowSize = 120;
+const nearEnd = 48;
+const handsOnMs = 500;
+
+/** The session in one column, following its end while the person is there. */
+export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log }) {
+	const items = log.transcript.items;
+	const [from, setFrom] = useState(() => Math.max(0, items.length - windowSize));
+	const [atEnd, setAtEnd] = useState(true);
+	const scroller = useRef<HTMLDivElement>(null);
+	const column = useRef<HTMLDivElement>(null);
+	const top = useRef<HTMLDivElement>(null);
+	const following = useRef(true);
+	const handsOn = useRef(0);
+	const heightBefore = useRef(0);
+
+	const toEnd = useCallback(() => {
+		const box = scroller.current;
+		if (box) box.scrollTop = box.scrollHeight;
+		following.current = true;
+		setAtEnd(true);
+	}, []);
+
+	// Whatever makes the column grow keeps the end in view, unless it is the person who opens something.
+	useLayoutEffect(() => {
+		const box = scroller.current;
+		const inner = column.current;
+		if (!box || !inner) return;
+		const follow = new ResizeObserver(() => {
+			if (following.current && performance.now() > handsOn.current) box.scrollTop = box.scrollHeight;
+		});
+		follow.observe(inner);
+		box.scrollTop = box.scrollHeight;
+		return () => follow.disconnect();
+	}, []);
+
+	useEffect(() => {
+		const mark = top.current;
+		if (!mark || from === 0) return;
+		const watch = new IntersectionObserver(
+			(entries) => {
+				if (!entries.some((entry) => entry.isIntersecting)) return;
+				heightBefore.current = scroller.current?.scrollHeight ?? 0;
+				setFrom((now) => Math.max(0, now - windowSize));
+			},
+			{ root: scroller.current, rootMargin: "600px" },
+		);
+		watch.observe(mark);
+		return () => watch.disconnect();
+	}, [from]);
+
+	// biome-ignore lint/correctness/useExhaustiveDependencies: earlier items came in above, and the view stays where it was.
+	useLayoutEffect(() => {
+		const box = scroller.current;
+		if (box && heightBefore.current > 0 && box.scrollTop < 1) box.scrollTop += box.scrollHeight - heightBefore.current;
+		heightBefore.current = 0;
+	}, [from]);
+
+	return (
+		<div className="transcript">
+			<section
+				ref={scroller}
+				className="transcript-scroll"
+				aria-label="Transcript"
+				tabIndex={0}
+				onScroll={(event) => {
+					const box = event.currentTarget;
+					const end = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd;
+					if (!end && performance.now() <= handsOn.current) return;
+					following.current = end;
+					setAtEnd(end);
+				}}
+				onPointerDown={() => {
+					handsOn.current = performance.now() + handsOnMs;
+				}}
+				onKeyDown={() => {
+					handsOn.current = performance.now() + handsOnMs;
+				}}
+			>
+				<div ref={column} className="transcript-column">
+					{from > 0 && (
+						<div ref={top} className="transcript-earlier muted">
+							{from.toLocaleString()} earlier entries
+						</div>
+					)}
+					{items.slice(from).map((item, i) => (
+						<Row
+							key={item.key}
+							item={item}
+							sessionId={sessionId}
+							openAtFirst={Number(item.key) > log.openedAt || from + i === items.length - 1}
+						/>
+					))}
+				</div>
+			</section>
+			<Announcer log={log} />
+			{!atEnd && (
+				<button type="button" className="button transcript-end" onClick={toEnd}>
+					<Icon name="down" />
+					Latest
+				</button>
+			)}
+		</div>
+	);
+}
+
+const Row = memo(function Row({
+	item,
+	sessionId,
+	openAtFirst,
+}: {
+	item: Item;
+	sessionId: string;
+	openAtFirst: boolean;
+}) {
+	switch (item.kind) {
+		case "message":
+			return (
+				<article className="row message" aria-label="You wrote">
+					<TextBlock text={item.text} />
+					<time className="muted" dateTime={item.time} title={exactTime(item.time)}>
+						{clockTime(item.time)}
+					</time>
+				</article>
+			);
+		case "notice":
+			return (
+				<p className={`row notice notice-${item.level}`}>
+					<Mark tone={item.level === "error" ? "bad" : item.level === "warning" ? "warn" : "off"} label={item.level} />
+					{item.text}
+				</p>
+			);
+		case "call":
+			return (
+				<div className={item.finished?.display?.type === "mcp_app" ? "row row-app" : "row"}>
+					<CallCard call={item} sessionId={sessionId} openAtFirst={openAtFirst} />
+				</div>
+			);
+	}
+});
+
+/** Says how calls end, once each, to those who do not see the cards. */
+function Announcer({ log }: { log: Log }) {
+	const last = log.transcript.items.findLast((item) => item.kind === "call");
+	const words =
+		last?.kind === "call" && Number(last.key) > log.openedAt
+			? `${last.title || last.tool} of ${last.server}: ${outcomeOf(last).word}`
+			: "";
+	return (
+		<p className="said" role="status">
+			{words}
+		</p>
+	);
+}

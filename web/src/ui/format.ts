@@ -1,0 +1,52 @@
+const day = 86_400_000;
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "long" });
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const dateYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+
+/** The local time of day. */
+export function clockTime(time: string): string {
+	const at = new Date(time);
+	return Number.isNaN(at.getTime()) ? "" : clock.format(at);
+}
+
+/** The whole local date and time, for hovering. */
+export function exactTime(time: string): string {
+	const at = new Date(time);
+	return Number.isNaN(at.getTime()) ? time : exact.format(at);
+}
+
+/** The name of a day seen from now: Today, Yesterday, a weekday, a date. */
+export function dayName(time: string, now = new Date()): string {
+	const at = new Date(time);
+	if (Number.isNaN(at.getTime())) return "Undated";
+	const start = (d: Date) => new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();
+	const days = Math.round((start(now) - start(at)) / day);
+	if (days <= 0) return "Today";
+	if (days === 1) return "Yesterday";
+	if (days < 7) return weekday.format(at);
+	return at.getFullYear() === now.getFullYear() ? date.format(at) : dateYear.format(at);
+}
+
+/** A duration with two or three figures: 12 ms, 1.4 s, 2 min 5 s. */
+export function duration(ms: number): string {
+	if (ms < 1000) return `${Math.round(ms)} ms`;
+	if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
+	const minutes = Math.floor(ms / 60_000);
+	if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A size in the unit that fits. */
+export function bytes(count: number): string {
+	if (count < 1024) return `${count} B`;
+	if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;
+	return `${(count / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** A number and its noun. */
+export function count(n: number, one: string, many = `${one}s`): string {
+	return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+}
