@@ -112,7 +112,7 @@ go-test: conformance-suite
 		$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(GOTEST) $(PKG)
 
 web-lint: modules
-	@$(STEP) 'biome' npm run --silent lint
+	@$(STEP) 'biome' npm run --silent lint -- $$(test -t 2 || echo --colors=off)
 
 web-types: modules
 	@$(STEP) 'tsc' npm run --silent types
