@@ -25,6 +25,10 @@ type AppsSettings struct {
 	ReadyTimeout time.Duration
 }
 
+func appsFields() []string {
+	return []string{"enabled", "requireServerCapability", "maxHtmlBytes", "readyTimeout"}
+}
+
 func (p *parser) apps(path string, v hujson.Value) {
 	r := &reader{parser: p}
 	object, ok := v.Value.(*hujson.Object)
@@ -55,7 +59,7 @@ func (p *parser) apps(path string, v hujson.Value) {
 		case "readyTimeout":
 			a.ReadyTimeout = r.duration(at, m.Value)
 		default:
-			p.unknown(m.Name, path, name, "", []string{"enabled", "requireServerCapability", "maxHtmlBytes", "readyTimeout"})
+			p.unknown(m.Name, path, name, "", appsFields())
 		}
 	}
 }

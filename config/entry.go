@@ -309,6 +309,10 @@ func isToken(s string) bool {
 	return s != ""
 }
 
+func oauthFields() []string {
+	return []string{"clientId", "clientSecret", "scopes", "callbackPort", "redirectUri", "authorizationUrl", "tokenUrl"}
+}
+
 func (e *entry) oauth(path string, v hujson.Value) OAuth {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -341,9 +345,7 @@ func (e *entry) oauth(path string, v hujson.Value) OAuth {
 		case "tokenUrl":
 			o.TokenURL, _ = e.filled(at, m.Value)
 		default:
-			e.unknown(m.Name, path, name, e.server.Name, []string{
-				"clientId", "clientSecret", "scopes", "callbackPort", "redirectUri", "authorizationUrl", "tokenUrl",
-			})
+			e.unknown(m.Name, path, name, e.server.Name, oauthFields())
 		}
 	}
 	return o

@@ -61,7 +61,7 @@ func fxMain() {
 			_ = syscall.Exec(exe, os.Args, append(os.Environ(), "GORACE=atexit_sleep_ms=0")) // returns on failure only
 		}
 	}
-	os.Exit(ushertest.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(ushertest.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 func TestScripts(t *testing.T) {
@@ -284,8 +284,7 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		case <-bound:
 			_ = cmd.Process.Kill()
-			_ = <-done
-			ts.Fatalf("it does not end: %s", out.String())
+			ts.Fatalf("it does not end (%v): %s", <-done, out.String())
 		case <-poll.C:
 			log, err := ushertest.ReadLogFile(ts.MkAbs(args[0]))
 			if err == nil && !signalled && len(log.Received(args[1])) > 0 {

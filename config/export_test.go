@@ -1,0 +1,8 @@
+package config
+
+// For tests of this package from outside.
+var (
+	ServerFields = serverFields
+	AppsFields   = appsFields
+	LaterFields  = laterFields
+)
