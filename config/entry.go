@@ -289,12 +289,18 @@ func (e *entry) checkHeaders(path string, v hujson.Value) {
 	if !ok {
 		return
 	}
+	spelt := map[string]string{}
 	for _, m := range object.Members {
 		name := memberName(m)
-		if !isToken(name) {
+		other, twice := spelt[strings.ToLower(name)]
+		spelt[strings.ToLower(name)] = name
+		switch {
+		case !isToken(name):
 			e.fail(m.Name, join(path, name), "is no HTTP header name")
-		} else if strings.ContainsAny(e.server.Headers[name].Reveal(), "\r\n\x00") {
+		case strings.ContainsAny(e.server.Headers[name].Reveal(), "\r\n\x00"):
 			e.fail(m.Value, join(path, name), "a header's value holds no line break")
+		case twice && other != name:
+			e.fail(m.Name, join(path, name), fmt.Sprintf("is the same header as %q", other))
 		}
 	}
 }

@@ -2,12 +2,14 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -67,6 +69,9 @@ func Parse(f File, o ParseOptions) *Config {
 	}
 	p := &parser{file: f, doc: doc, lookup: o.Lookup, config: c}
 	p.top()
+	slices.SortStableFunc(c.Problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return c
 }
 

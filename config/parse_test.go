@@ -131,6 +131,7 @@ func TestEntryProblems(t *testing.T) {
 		{"type", `{"command": "x", "type": §"http"}`, `error mcpServers.bad.type: is "http", but "command" makes it a stdio server`},
 		{"header name", `{"url": "https://a.example", "headers": {§"a b": "c"}}`, `error mcpServers.bad.headers["a b"]: is no HTTP header name`},
 		{"header break", `{"url": "https://a.example", "headers": {"A": §"b\r\nC: d"}}`, `error mcpServers.bad.headers.A: a header's value holds no line break`},
+		{"header twice", `{"url": "https://a.example", "headers": {"Accept": "b", §"accept": "c"}}`, `error mcpServers.bad.headers.accept: is the same header as "Accept"`},
 		{"trust text", `{"command": "x", "trust": §"true"}`, `error mcpServers.bad.trust: want true or false, got a string; leave out the quotes`},
 		{"field twice", `{"command": "x", §"command": "y"}`, `error mcpServers.bad.command: is given twice`},
 		{"later", `{"url": "https://a.example", §"oauth": {"clientId": "c"}}`, `warning mcpServers.bad.oauth: is read, and has no effect in this version`},
@@ -161,6 +162,17 @@ func TestEntryProblems(t *testing.T) {
 				t.Errorf("the good server suffers: %+v", good)
 			}
 		})
+	}
+}
+
+func TestProblemsAreInTheOrderOfTheFile(t *testing.T) {
+	c := parse(t, "{\"mcpServers\": {\n\"a\": {\"headers\": {},\n\"command\": \"x\",\n\"nonsense\": 1,\n\"timeout\": true}}}")
+	var got []int
+	for _, p := range c.Problems {
+		got = append(got, p.Line)
+	}
+	if diff := cmp.Diff([]int{2, 4, 5}, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
 

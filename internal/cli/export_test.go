@@ -7,6 +7,7 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/api"
 )
 
@@ -47,4 +48,21 @@ func Commands() map[string][]string {
 		commands[c.Name()] = flags
 	}
 	return commands
+}
+
+// Trace writes frames to a trace file, as --trace does.
+func Trace(path string, secrets config.Server, frames ...client.Frame) error {
+	a := &app{traceFile: path, redactor: config.NewRedactor(secrets)}
+	t, err := a.openTrace()
+	if err != nil {
+		return err
+	}
+	for _, f := range frames {
+		t.hook()(f)
+	}
+	if err := t.close(); err != nil {
+		return err
+	}
+	t.frame(client.Frame{Data: []byte("{}")}) // a session's last words may come late
+	return nil
 }
