@@ -23,7 +23,7 @@ func use(t *testing.T, s *client.Session) {
 	if err != nil || len(tools.Items) == 0 || !tools.Supported {
 		t.Fatalf("Tools: %d, %v", len(tools.Items), err)
 	}
-	r, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"hi"}`), client.CallOptions{})
+	r, err := s.Call(t.Context(), "echo", json.RawMessage(`{"message":"hi"}`), client.CallOptions{})
 	if err != nil || r.IsError || len(r.Content) == 0 {
 		t.Fatalf("Call: %+v, %v", r, err)
 	}

@@ -33,6 +33,7 @@ type listener struct {
 	s     *Session
 	kinds []string // that the server announces changes of (SUB-02)
 	once  sync.Once
+	wg    sync.WaitGroup
 
 	mu    sync.Mutex
 	id    string // of the open listen
@@ -53,7 +54,14 @@ func (l *listener) begin() {
 	if l == nil || len(l.kinds) == 0 {
 		return
 	}
-	l.once.Do(func() { l.s.goUnlessClosed(l.run) })
+	l.once.Do(func() { l.s.goUnlessClosed(&l.wg, l.run) })
+}
+
+// wait waits for the goroutine of a listener whose session has ended; it has said goodbye then (SUB-12).
+func (l *listener) wait() {
+	if l != nil {
+		l.wg.Wait()
+	}
 }
 
 // run opens the stream again whenever it ended, with growing pauses, until the server refuses it or the session is
@@ -133,14 +141,11 @@ func (l *listener) open(ctx context.Context, again bool) error {
 	return err
 }
 
-// changed tells that everything the subscription covers may have changed.
+// changed tells that everything the subscription covers may have changed. It takes the way of the server's own notices,
+// so that callbacks stay one at a time.
 func (l *listener) changed() {
-	l.s.cache.invalidate(l.methods()...)
-	if l.s.opts.OnListChanged == nil {
-		return
-	}
 	for _, kind := range l.kinds {
-		l.s.opts.OnListChanged(kind)
+		l.s.conn.Inject("notifications/"+kind+"/list_changed", nil)
 	}
 }
 

@@ -116,12 +116,12 @@ func (s *Session) start() {
 	s.wg.Go(s.watch)
 }
 
-// goUnlessClosed starts a goroutine that Close waits for.
-func (s *Session) goUnlessClosed(f func()) {
+// goUnlessClosed starts a goroutine that Close waits for by wg.
+func (s *Session) goUnlessClosed(wg *sync.WaitGroup, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed.Load() {
-		s.wg.Go(f)
+		wg.Go(f)
 	}
 }
 
@@ -135,9 +135,12 @@ func (s *Session) watch() {
 		s.await(s.conn.Done(), lastWords)
 	case <-s.life.Done():
 	}
+	if s.closed.Load() {
+		return // Close does the rest
+	}
 	s.conn.Stop()
+	s.await(s.proc.Done(), lastWords)
 	if !s.closed.Load() {
-		s.await(s.proc.Done(), lastWords)
 		s.err = s.gone()
 	}
 	s.stop()
@@ -186,6 +189,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.closed.Store(true)
 		s.mu.Unlock()
 		s.stop()
+		s.listening.wait()
 		s.conn.Stop()
 		err := s.proc.Close(ctx)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxOutputSchema  = 256 << 10
-	maxCheckedOutput = 4 << 20
+	maxCheckedOutput = 256 << 10
 	maxSchemas       = 256
 )
 
@@ -26,44 +26,50 @@ type schemaCache struct {
 }
 
 type resolvedSchema struct {
-	schema *jsonschema.Resolved
-	err    error
+	schema    *jsonschema.Resolved
+	recursive bool
+	err       error
 }
 
-func (c *schemaCache) resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
+func (c *schemaCache) resolve(raw json.RawMessage) resolvedSchema {
 	key := sha256.Sum256(raw)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.resolved[key]; ok {
-		return r.schema, r.err
+		return r
 	}
 	if c.resolved == nil || len(c.resolved) >= maxSchemas {
 		c.resolved = make(map[[sha256.Size]byte]resolvedSchema)
 	}
-	schema, err := resolveSchema(raw)
-	c.resolved[key] = resolvedSchema{schema, err}
-	return schema, err
+	r := resolveSchema(raw)
+	c.resolved[key] = r
+	return r
 }
 
 // resolveSchema never looks further than the schema itself (BASE-31, BASE-33).
-func resolveSchema(raw json.RawMessage) (resolved *jsonschema.Resolved, err error) {
+func resolveSchema(raw json.RawMessage) (r resolvedSchema) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the schema cannot be read: %v", p)
+			r.err = fmt.Errorf("the schema cannot be read: %v", p)
 		}
 	}()
 	if len(raw) > maxOutputSchema {
-		return nil, fmt.Errorf("the schema is longer than %d bytes", maxOutputSchema)
+		return resolvedSchema{err: fmt.Errorf("the schema is longer than %d bytes", maxOutputSchema)}
+	}
+	recursive, err := measure(raw)
+	if err != nil {
+		return resolvedSchema{err: err}
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
-		return nil, fmt.Errorf("the schema cannot be read: %w", err)
+		return resolvedSchema{err: fmt.Errorf("the schema cannot be read: %w", err)}
 	}
-	return schema.Resolve(&jsonschema.ResolveOptions{
+	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{
 		Loader: func(*url.URL) (*jsonschema.Schema, error) {
 			return nil, errors.New("schemas elsewhere are not fetched")
 		},
 	})
+	return resolvedSchema{schema: resolved, recursive: recursive > 0, err: err}
 }
 
 // checkOutput compares structuredContent with the tool's outputSchema. Whatever comes of it is a warning.
@@ -79,17 +85,17 @@ func (s *Session) checkOutput(r *Result, schema json.RawMessage) {
 	if len(r.StructuredContent) > maxCheckedOutput {
 		return
 	}
-	resolved, err := s.schemas.resolve(schema)
-	if err != nil {
-		warn("outputSchema was not checked: %s", wire.Sample([]byte(err.Error())))
+	resolved := s.schemas.resolve(schema)
+	if resolved.err != nil {
+		warn("outputSchema was not checked: %s", wire.Sample([]byte(resolved.err.Error())))
 		return
 	}
-	if err := validate(resolved, r.StructuredContent); err != nil {
+	if err := resolved.validate(r.StructuredContent); err != nil {
 		warn("structuredContent breaks outputSchema: %s", wire.Sample([]byte(err.Error())))
 	}
 }
 
-func validate(schema *jsonschema.Resolved, raw json.RawMessage) (err error) {
+func (r resolvedSchema) validate(raw json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the validator gave up: %v", p)
@@ -99,5 +105,8 @@ func validate(schema *jsonschema.Resolved, raw json.RawMessage) (err error) {
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return err
 	}
-	return schema.Validate(value)
+	if r.recursive && depthOf(value, maxRecursiveDepth+1) > maxRecursiveDepth {
+		return nil // judging it could take exponential time
+	}
+	return r.schema.Validate(value)
 }

@@ -72,6 +72,9 @@ func (n *notes) next() (note, bool) {
 	return first, true
 }
 
+// Inject queues a notification as if the server had sent it.
+func (c *Conn) Inject(method string, params json.RawMessage) { c.notes.add(method, params) }
+
 func (c *Conn) notify() {
 	for {
 		select {
