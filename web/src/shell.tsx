@@ -26,8 +26,23 @@ export function Shell() {
 	// Where a session was left, so that choosing a tool on a server's page leads back to it.
 	const lastSession = useRef<string | undefined>(undefined);
 	const main = useRef<HTMLElement>(null);
+	const rail = useRef<HTMLDivElement>(null);
 	if (here.place === "session") lastSession.current = here.id;
 
+	// The drawer is where the person is while it is open, and gives the focus back when it closes.
+	useEffect(() => {
+		if (!drawer) return;
+		const before = document.activeElement as HTMLElement | null;
+		rail.current?.querySelector<HTMLElement>("a, button")?.focus();
+		const key = (event: KeyboardEvent) => {
+			if (event.key === "Escape") setDrawer(false);
+		};
+		addEventListener("keydown", key);
+		return () => {
+			removeEventListener("keydown", key);
+			before?.focus();
+		};
+	}, [drawer]);
 	useEffect(() => {
 		void refreshHost();
 		void refreshSessions();
@@ -83,34 +98,30 @@ export function Shell() {
 			<button type="button" className="skip" onClick={() => main.current?.focus()}>
 				Skip to the page
 			</button>
-			{/* biome-ignore lint/a11y/noStaticElementInteractions: Esc closes the drawer from anywhere in it. */}
-			<div
-				className="shell-rail"
-				onKeyDown={(event) => {
-					if (event.key === "Escape") setDrawer(false);
-				}}
-			>
+			<div ref={rail} className="shell-rail">
 				<Rail onGone={() => setDrawer(false)} onHelp={() => setHelp(true)} />
 			</div>
 			{drawer && (
 				<button type="button" className="shell-veil" aria-label="Close the drawer" onClick={() => setDrawer(false)} />
 			)}
-			<Suspense fallback={<main className="page" id="main" />}>
-				{here.place === "session" && (
-					<SessionPage id={here.id} railButton={railButton} main={main} onPalette={setPalette} />
-				)}
-				{here.place === "servers" && <ServersPage railButton={railButton} main={main} />}
-				{here.place === "server" && (
-					<ServerPage
-						key={here.name}
-						name={here.name}
-						tab={here.tab}
-						railButton={railButton}
-						main={main}
-						onPicked={toBench}
-					/>
-				)}
-			</Suspense>
+			<div className="shell-page" inert={drawer}>
+				<Suspense fallback={<main className="page" id="main" />}>
+					{here.place === "session" && (
+						<SessionPage id={here.id} railButton={railButton} main={main} onPalette={setPalette} />
+					)}
+					{here.place === "servers" && <ServersPage railButton={railButton} main={main} />}
+					{here.place === "server" && (
+						<ServerPage
+							key={here.name}
+							name={here.name}
+							tab={here.tab}
+							railButton={railButton}
+							main={main}
+							onPicked={toBench}
+						/>
+					)}
+				</Suspense>
+			</div>
 			<Suspense fallback={null}>
 				{palette && <Palette filter={palette} onClose={() => setPalette(undefined)} onPicked={toBench} />}
 				{peeking && <PeekHost />}

@@ -68,7 +68,7 @@ export function Bench(props: { sessionId: string | undefined; onPalette(filter: 
 				description={known?.description ?? ""}
 				onPalette={props.onPalette}
 			/>
-			<div className="bench-body">
+			<div className="bench-body" hidden={draft.folded}>
 				{prompt && <PromptForm prompt={prompt} server={server} draft={draft} formId={formId} />}
 				{template && <TemplateForm template={template} server={server} draft={draft} formId={formId} />}
 				{!known && (
@@ -98,6 +98,7 @@ function BenchHead(props: {
 	onPalette(filter: PaletteFilter): void;
 	children?: React.ReactNode;
 }) {
+	const folded = useStore(draftStore, (now) => now.folded);
 	return (
 		<div className="bench-head">
 			<button
@@ -108,13 +109,22 @@ function BenchHead(props: {
 			>
 				<span className="bench-server">{props.server}</span>
 				<span className="bench-title">{props.title}</span>
-				<Icon name="chevron" />
 			</button>
 			{props.children}
+			<button
+				type="button"
+				className="button-icon bench-fold"
+				aria-label="Arguments"
+				aria-expanded={!folded}
+				title={folded ? "Show the arguments" : "Fold the arguments away"}
+				onClick={() => draftStore.set((now) => ({ ...now, folded: !now.folded }))}
+			>
+				<Icon name="chevron" />
+			</button>
 			<button type="button" className="button-icon" aria-label="Put away" onClick={putAway}>
 				<Icon name="close" />
 			</button>
-			{props.description && <p className="bench-about">{props.description}</p>}
+			{props.description && !folded && <p className="bench-about">{props.description}</p>}
 		</div>
 	);
 }
@@ -145,6 +155,7 @@ function ToolBench(props: { tool: Tool; sessionId: string | undefined; onPalette
 			if (sending) return;
 			setTried(true);
 			if (wrong || (findings.size > 0 && !anyway)) {
+				draftStore.set((now) => ({ ...now, folded: false }));
 				// The field that needs attention is where the person should be.
 				requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 				return;
@@ -201,7 +212,7 @@ function ToolBench(props: { tool: Tool; sessionId: string | undefined; onPalette
 					))}
 				</div>
 			</BenchHead>
-			<div className="bench-body">
+			<div className="bench-body" hidden={draft.folded}>
 				<ToolForm tool={tool} draft={draft} findings={findings} tried={tried} onBroken={noteBroken} box={box} />
 				{tool.appProblem && (
 					<p className="bench-warning">

@@ -19,11 +19,13 @@ export interface Draft {
 	text: string | undefined;
 	problem: string | undefined;
 	view: "form" | "json";
+	/** Folded, the bench shows what it would run and nothing of how. */
+	folded: boolean;
 }
 
 const key = "usher.bench";
 const maxKept = 256 << 10;
-const empty: Draft = { pick: undefined, args: {}, text: undefined, problem: undefined, view: "form" };
+const empty: Draft = { pick: undefined, args: {}, text: undefined, problem: undefined, view: "form", folded: false };
 
 export const draft = createStore<Draft>(restore());
 

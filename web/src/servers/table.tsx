@@ -74,7 +74,7 @@ function Table({ servers }: { servers: readonly Server[] }) {
 										{words}
 									</span>
 								</td>
-								<td>{server.era ? `${server.era} ${server.protocolVersion ?? ""}` : "–"}</td>
+								<td className="nowrap">{server.era ? `${server.era} ${server.protocolVersion ?? ""}` : "–"}</td>
 								<td>{server.transport}</td>
 								<td className="number">{server.connectedMs > 0 ? duration(server.connectedMs) : "–"}</td>
 								<td className="number">{server.tools}</td>

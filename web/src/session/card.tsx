@@ -71,7 +71,7 @@ function PlainCard({ call, sessionId, openAtFirst }: { call: CallItem; sessionId
 					<Mark tone={tone} />
 					<span className="card-server">{call.server}</span>
 					<span className="card-tool">{call.title || call.tool}</span>
-					{!open && finished && <span className="card-glimpse">{text.slice(0, 160)}</span>}
+					{!open && finished && <span className="card-glimpse">{glimpse(text)}</span>}
 				</button>
 				<span className="card-facts">
 					{finished ? (
@@ -101,6 +101,16 @@ function PlainCard({ call, sessionId, openAtFirst }: { call: CallItem; sessionId
 			</div>
 		</article>
 	);
+}
+
+/** The first words of a text, without the signs that Markdown would draw. */
+function glimpse(text: string): string {
+	return text
+		.slice(0, 400)
+		.replace(/[#*`|>_~-]{2,}|[#*`|>]/g, " ")
+		.replace(/\s+/g, " ")
+		.trim()
+		.slice(0, 160);
 }
 
 function Elapsed({ call }: { call: CallItem }) {
@@ -155,7 +165,8 @@ type Part = "output" | "arguments" | "raw";
 
 /** What went in and what came out. */
 export function CallDetails({ call }: { call: CallItem }) {
-	const [part, setPart] = useState<Part>(call.finished ? "output" : "arguments");
+	// Until the person chooses, the output shows as soon as there is one.
+	const [part, setPart] = useState<Part>("output");
 	const finished = call.finished;
 	const tabs: { key: Part; label: string }[] = [
 		...(finished ? [{ key: "output" as const, label: "Output" }] : []),

@@ -2,7 +2,8 @@ import { useState } from "react";
 import { isObject, isRawNumber } from "../api/json";
 
 const firstShown = 100;
-const openDepth = 2;
+const openDepth = 3;
+const openSize = 24;
 const longText = 400;
 
 /** JSON as a tree that folds. Large parts are shown by the hundred. */
@@ -54,7 +55,7 @@ function Branch(props: {
 	summary: string;
 	list: boolean;
 }) {
-	const [open, setOpen] = useState(props.depth < openDepth && props.entries.length <= firstShown);
+	const [open, setOpen] = useState(props.depth === 0 || (props.depth < openDepth && props.entries.length <= openSize));
 	const [shown, setShown] = useState(firstShown);
 	const rest = props.entries.length - shown;
 	return (
