@@ -130,7 +130,7 @@ type Display struct {
 	Server        string            `json:"server,omitempty"`
 	Tool          string            `json:"tool,omitempty"`
 	ResourceURI   string            `json:"resourceUri,omitempty"`
-	HTML          string            `json:"html"`
+	HTML          string            `json:"html,omitempty"`
 	CSP           *apps.CSP         `json:"csp,omitempty"`
 	Permissions   *apps.Permissions `json:"permissions,omitempty"`
 	PrefersBorder *bool             `json:"prefersBorder,omitempty"`
