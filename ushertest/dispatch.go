@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,9 +181,7 @@ func (s *server) publish(method string, content object, listens func(*listen) bo
 		}
 		for _, l := range streams {
 			withID := object{"_meta": object{metaSubscription: l.id}}
-			for k, v := range content {
-				withID[k] = v
-			}
+			maps.Copy(withID, content)
 			l.out(notification(method, withID))
 		}
 	}

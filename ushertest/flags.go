@@ -257,7 +257,7 @@ func (o *options) setApp(s string) error {
 		return nil
 	}
 	// A media type has semicolons, never commas, so commas part the options.
-	for _, option := range strings.Split(s, ",") {
+	for option := range strings.SplitSeq(s, ",") {
 		name, value, _ := strings.Cut(option, "=")
 		switch name {
 		case "mime":

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -396,12 +396,12 @@ func NewHTTP(t testing.TB, flags ...string) *HTTP {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ts *httptest.Server
 	var stop sync.Once
 	srv := newServer(ctx, opts, rec, func(int) { stop.Do(func() { _ = ts.Listener.Close() }) })
 	ts = httptest.NewUnstartedServer(newHandler(srv))
-	ts.Config.ErrorLog = log.New(io.Discard, "", 0)
+	ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	ts.Start()
 	rec.add(Record{Event: "listen", Text: ts.URL})
 	t.Cleanup(func() {
@@ -430,13 +430,13 @@ func (h *HTTP) Log(t testing.TB) Log {
 }
 
 // serveHTTP serves until stdin ends or a flag says to leave. The address must be a loopback one: fx guards nothing.
-func serveHTTP(opts *options, rec *recorder, stdin io.Reader, stderr io.Writer) int {
+func serveHTTP(ctx context.Context, opts *options, rec *recorder, stdin io.Reader, stderr io.Writer) int {
 	host, _, err := net.SplitHostPort(opts.http)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
 		_, _ = fmt.Fprintf(stderr, "fx: --http %s: want a loopback address and a port, such as 127.0.0.1:0\n", opts.http)
 		return 2
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", opts.http)
@@ -451,7 +451,7 @@ func serveHTTP(opts *options, rec *recorder, stdin io.Reader, stderr io.Writer) 
 		default:
 		}
 	})
-	hs := &http.Server{Handler: newHandler(srv), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	hs := &http.Server{Handler: newHandler(srv), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -468,6 +468,7 @@ func serveHTTP(opts *options, rec *recorder, stdin io.Reader, stderr io.Writer) 
 	status := 0
 	select {
 	case status = <-quit:
+	case <-ctx.Done():
 	case <-ended:
 		rec.add(Record{Event: "eof"})
 		if opts.ignoreEOF {

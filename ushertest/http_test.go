@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,10 +105,7 @@ func TestHTTPModernHeadersMustAgreeWithTheBody(t *testing.T) {
 		t.Errorf("%s %s", resp.Status, text)
 	}
 	for _, header := range []string{"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"} {
-		bad := map[string]string{}
-		for k, v := range good {
-			bad[k] = v
-		}
+		bad := maps.Clone(good)
 		bad[header] = "other"
 		if resp, text := post(t, fx.URL, body, bad); resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "-32020") {
 			t.Errorf("wrong %s: %s %s", header, resp.Status, text)

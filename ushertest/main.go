@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ func Main() {
 	case "child":
 		os.Exit(childMain()) //nolint:forbidigo // the process is fx's own
 	default:
-		os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // the process is fx's own
+		os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // the process is fx's own
 	}
 }
 
@@ -56,8 +57,9 @@ func Command(t testing.TB, flags ...string) config.Server {
 }
 
 // Run serves one client on stdin and stdout, as the flags in args say, and returns the exit status: 0 when stdin ended, 2
-// when a flag is wrong, 75 when another fx holds the lock. With --http it serves HTTP until stdin ends.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// when a flag is wrong, 75 when another fx holds the lock. With --http it serves HTTP until stdin ends. The end of ctx ends it
+// as the end of stdin does.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	opts, err := parseFlags(args)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "fx:", err)
@@ -71,7 +73,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer log.close()
 	dir, _ := os.Getwd() // only for the log
 	log.add(Record{Event: "start", Args: args, Env: environment(), Dir: dir})
-	status := run(opts, log, stdin, stdout, stderr)
+	status := run(ctx, opts, log, stdin, stdout, stderr)
 	log.add(Record{Event: "exit", Status: status})
 	return status
 }
@@ -79,7 +81,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // lockedStatus is the exit status when another fx holds the lock; sysexits calls it a temporary failure.
 const lockedStatus = 75
 
-func run(opts *options, log *recorder, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(ctx context.Context, opts *options, log *recorder, stdin io.Reader, stdout, stderr io.Writer) int {
 	if opts.lock != "" {
 		release, err := lock(opts.lock)
 		if err != nil {
@@ -103,16 +105,16 @@ func run(opts *options, log *recorder, stdin io.Reader, stdout, stderr io.Writer
 		return 1
 	}
 	if opts.http != "" {
-		return serveHTTP(opts, log, stdin, stderr)
+		return serveHTTP(ctx, opts, log, stdin, stderr)
 	}
-	status, _ := serveStream(opts, log, stdin, stdout)
+	status, _ := serveStream(ctx, opts, log, stdin, stdout)
 	return status
 }
 
 // serveStream speaks newline-delimited JSON-RPC until stdin ends or a flag says to leave. cleanup waits for what still
 // runs; it needs both streams closed. A process has no use for it, since it ends.
-func serveStream(opts *options, log *recorder, stdin io.Reader, stdout io.Writer) (status int, cleanup func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+func serveStream(ctx context.Context, opts *options, log *recorder, stdin io.Reader, stdout io.Writer) (status int, cleanup func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	quit := make(chan int, 1)
 	srv := newServer(ctx, opts, log, func(status int) {
 		select {
@@ -136,6 +138,8 @@ func serveStream(opts *options, log *recorder, stdin io.Reader, stdout io.Writer
 	select {
 	case status := <-quit:
 		return status, cleanup
+	case <-ctx.Done():
+		return 0, cleanup
 	case <-ended:
 	}
 	if len(quit) > 0 {
@@ -189,7 +193,7 @@ func (w *lineWriter) send(frame []byte) {
 		w.lines++
 		w.write(fmt.Appendf(nil, "debug: about to send message %d\n", w.lines))
 	}
-	w.write(append(frame[:len(frame):len(frame)], '\n'))
+	w.write(append(slices.Clip(frame), '\n'))
 }
 
 // write ignores errors: a client that is gone shows as the end of stdin.
@@ -252,12 +256,13 @@ func NewPipe(t testing.TB, flags ...string) *Pipe {
 	}
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
+	ctx := context.WithoutCancel(t.Context()) // Close ends it, after the test's own cleanup
 	p := &Pipe{Reader: clientIn, Writer: clientOut, log: opts.log, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		defer log.close()
 		log.add(Record{Event: "start", Args: flags})
-		status, cleanup := serveStream(opts, log, serverIn, serverOut)
+		status, cleanup := serveStream(ctx, opts, log, serverIn, serverOut)
 		_ = serverOut.Close()
 		_ = serverIn.Close()
 		cleanup()

@@ -404,12 +404,24 @@ func TestAppVariants(t *testing.T) {
 
 func TestRunRefusesWrongFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"--no-such-flag"}, {"--era", "middle"}, {"--delay", "x"}, {"--delay", "m=soon"}, {"--error", "m=notanumber"},
-		{"--noise", "nowhere"}, {"--noise", "stderr:many"}, {"--content", "smell"}, {"--elicit=nothing"}, {"--app=bogus"},
-		{"--pages", "0"}, {"--schema", "/no/such/file"}, {"--result", "m=notjson"}, {"stray"}, {"--http", "0.0.0.0:0"},
+		{"--no-such-flag"},
+		{"--era", "middle"},
+		{"--delay", "x"},
+		{"--delay", "m=soon"},
+		{"--error", "m=notanumber"},
+		{"--noise", "nowhere"},
+		{"--noise", "stderr:many"},
+		{"--content", "smell"},
+		{"--elicit=nothing"},
+		{"--app=bogus"},
+		{"--pages", "0"},
+		{"--schema", "/no/such/file"},
+		{"--result", "m=notjson"},
+		{"stray"},
+		{"--http", "0.0.0.0:0"},
 	} {
 		var out, errs strings.Builder
-		if status := ushertest.Run(args, strings.NewReader(""), &out, &errs); status != 2 {
+		if status := ushertest.Run(t.Context(), args, strings.NewReader(""), &out, &errs); status != 2 {
 			t.Errorf("%q: status %d, want 2", args, status)
 		}
 		if !strings.HasPrefix(errs.String(), "fx: ") || out.Len() > 0 {

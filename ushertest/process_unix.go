@@ -76,6 +76,6 @@ func startChild(setsid bool) (pid int, err error) {
 func childMain() int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	_ = os.NewFile(3, "ready").Close()
-	time.Sleep(childLimit)
+	<-time.After(childLimit)
 	return 0
 }

@@ -58,6 +58,6 @@ func startChild(bool) (pid int, err error) {
 
 func childMain() int {
 	signal.Ignore(os.Interrupt)
-	time.Sleep(childLimit)
+	<-time.After(childLimit)
 	return 0
 }

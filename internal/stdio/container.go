@@ -80,7 +80,7 @@ func runIndex(args []string) int {
 // if it is one: what follows the image is not read, and an unknown option's value does not begin with a dash.
 func runOptions(args []string) map[string]string {
 	options := map[string]string{}
-	for i := 0; i < len(args); i++ {
+	for i := range args {
 		name, value, joined := strings.Cut(args[i], "=")
 		if name == "--" {
 			break
@@ -121,7 +121,7 @@ func takesValue(word string) bool {
 
 // stop stops the container, once, if it ever got an id. A container that is already gone makes the engine fail, which is
 // what was wanted.
-func (c *container) stop(deadline time.Time) {
+func (c *container) stop(ctx context.Context, deadline time.Time) {
 	if c == nil {
 		return
 	}
@@ -136,7 +136,7 @@ func (c *container) stop(deadline time.Time) {
 			deadline = least
 		}
 		deadline = earlier(deadline, now.Add(containerLimit))
-		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, c.engine, "stop", "--time", "1", strings.TrimSpace(string(id)))
 		cmd.Env = c.env

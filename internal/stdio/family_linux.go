@@ -18,7 +18,7 @@ func bindToParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL 
 func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR { //nolint:errorlint // a raw errno, never wrapped
+		if err != unix.EINTR {
 			return
 		}
 	}

@@ -93,7 +93,7 @@ func (f *family) survivors() []int {
 	var list processIDs
 	err := windows.QueryInformationJobObject(f.job, windows.JobObjectBasicProcessIdList,
 		uintptr(unsafe.Pointer(&list)), uint32(unsafe.Sizeof(list)), nil)
-	if err != nil && err != windows.ERROR_MORE_DATA { //nolint:errorlint // a raw errno, never wrapped
+	if err != nil && err != windows.ERROR_MORE_DATA {
 		return nil
 	}
 	var pids []int

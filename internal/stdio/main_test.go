@@ -60,7 +60,7 @@ func playHost(ledgerDir string) int {
 // play runs a comma-separated list of behaviours and returns the exit status.
 func play(role string) int {
 	ignoreEOF := false
-	for _, word := range strings.Split(role, ",") {
+	for word := range strings.SplitSeq(role, ",") {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
 		case "exit":
@@ -112,7 +112,7 @@ func play(role string) int {
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	if ignoreEOF {
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute) // a failed test must not leave it for ever
 	}
 	return 0
 }

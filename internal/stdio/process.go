@@ -125,7 +125,7 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 		}
 	}
 	go p.drain()
-	go p.supervise()
+	go p.supervise(context.WithoutCancel(ctx))
 	return p, nil
 }
 

@@ -62,10 +62,15 @@ func pidOf(t *testing.T, line string) int {
 	return pid
 }
 
+// running reports whether pid is alive. A zombie whose parent has not looked yet is not.
 func running(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		_, statErr := os.Stat("/proc/self")
+		return statErr != nil // a system without /proc, whose orphans are reaped at once
 	}
 	rest := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
 	return !strings.HasPrefix(rest, " Z")

@@ -39,7 +39,7 @@ func lookUnix(command, dir, path string, stat statFunc) (file string, searched [
 		return filepath.Clean(file), nil, nil
 	}
 	var unusable string
-	for _, d := range strings.Split(path, ":") {
+	for d := range strings.SplitSeq(path, ":") {
 		if !strings.HasPrefix(d, "/") {
 			continue
 		}
@@ -90,7 +90,7 @@ func lookWindows(command, dir, path, pathext string, stat statFunc) (file string
 		}
 		return base, nil, fs.ErrNotExist
 	}
-	for _, d := range strings.Split(path, ";") {
+	for d := range strings.SplitSeq(path, ";") {
 		d = strings.Trim(d, `"`)
 		if !windowsAbs(d) {
 			continue
@@ -105,7 +105,7 @@ func lookWindows(command, dir, path, pathext string, stat statFunc) (file string
 
 func windowsExtensions(pathext string) []string {
 	var out []string
-	for _, ext := range strings.Split(pathext, ";") {
+	for ext := range strings.SplitSeq(pathext, ";") {
 		if ext = strings.TrimSpace(ext); ext == "" {
 			continue
 		}

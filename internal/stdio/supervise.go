@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"time"
@@ -20,7 +21,7 @@ const (
 
 // supervise owns the process from start to end: it waits for the exit or for Close or Kill, ends what is left, and closes
 // p.done.
-func (p *Process) supervise() {
+func (p *Process) supervise(ctx context.Context) {
 	var plan schedule
 	select {
 	case <-p.exited:
@@ -31,20 +32,20 @@ func (p *Process) supervise() {
 	}
 	p.family.remember()
 	_ = p.Stdin.Close() // the request to leave; an error means that it is closed already
-	p.end(&plan)
+	p.end(ctx, &plan)
 	// A process in an uninterruptible wait in the kernel is the one case that stays here; Close reports it and returns.
 	<-p.exited
-	p.finish(plan)
+	p.finish(ctx, plan)
 }
 
 // end makes the process and its descendants go, by asking, SIGTERM and SIGKILL in turn as plan says.
-func (p *Process) end(plan *schedule) {
+func (p *Process) end(ctx context.Context, plan *schedule) {
 	if p.awaitGone(plan, func() time.Time { return plan.terminate }) {
 		return
 	}
 	if plan.kill.After(plan.terminate) {
 		p.force("terminate", p.family.terminate)
-		p.box.stop(plan.kill)
+		p.box.stop(ctx, plan.kill)
 		if p.awaitGone(plan, func() time.Time { return plan.kill }) {
 			return
 		}
@@ -148,9 +149,9 @@ func (p *Process) force(name string, signal func()) {
 
 // finish collects the exit status and publishes the end. The started process is reaped only here: until then its pid, and
 // so the number of its group, cannot be given to another process.
-func (p *Process) finish(plan schedule) {
+func (p *Process) finish(ctx context.Context, plan schedule) {
 	p.ending.Survivors = p.family.survivors()
-	p.box.stop(plan.giveUp)
+	p.box.stop(ctx, plan.giveUp)
 	p.box.discard()
 	p.status = reap(p.cmd)
 	p.ending.Status = p.status

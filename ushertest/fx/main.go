@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/usher-mcp/usher/ushertest"
@@ -9,5 +10,5 @@ import (
 
 func main() {
 	ushertest.Main() // --child starts this program again
-	os.Exit(ushertest.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(ushertest.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -95,6 +95,16 @@ func TestBatchCommandLine(t *testing.T) {
 	}
 }
 
+func TestOnlyBatchScriptsNeedTheInterpreter(t *testing.T) {
+	for file, want := range map[string]bool{
+		`C:\n\npx.cmd`: true, `C:\n\NPX.CMD`: true, `x.bat`: true, `C:\a.cmd\node`: false, `node.exe`: false, `cmd`: false,
+	} {
+		if got := isBatch(file); got != want {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+	}
+}
+
 func TestEnvironmentOfWindows(t *testing.T) {
 	host := []string{`Path=C:\x`, `SystemRoot=C:\Windows`, "OPENAI_API_KEY=canary", "=C:=C:\\", "HOME=/h", "LC_ALL=C"}
 	got := environment("windows", host, map[string]string{"PATH": `C:\mine`})
