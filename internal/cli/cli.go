@@ -85,8 +85,8 @@ With nothing configured there is the tour: a small server that shows what Usher 
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "read this configuration `FILE` and no other")
-	flags.StringArrayVar(&a.stdio, "stdio", nil, "use the server that this command starts: `'[name=]COMMAND …'`; may be repeated")
-	flags.StringVar(&a.protocol, "protocol", "", "protocol versions of servers that are started: `legacy|auto`")
+	flags.StringArrayVar(&a.stdio, "stdio", nil, "use the server that this `COMMAND` starts, with its arguments in one word: 'COMMAND ARGS' or 'name=COMMAND ARGS'; may be repeated")
+	flags.StringVar(&a.protocol, "protocol", "", "`legacy|auto`: start servers with initialize, or ask first which protocol version they speak")
 	flags.StringVar(&a.traceFile, "trace", "", "append every protocol frame to `FILE` as JSON lines, secrets masked")
 	flags.BoolVar(&a.json, "json", false, "print JSON on standard output (see docs/cli.md)")
 	flags.DurationVar(&a.timeout, "timeout", 0, "give up after this `DURATION`, such as 90s (exit code 124)")
