@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, useContext, useEffect, useId, useState } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useId, useRef, useState } from "react";
 import { isObject, isRawNumber, type Json, type JsonObject, parseJSON, pretty } from "../api/json";
 import { initialValue, type Node, type Option, type Property } from "../schema/model";
 import { escapePointer, type Findings } from "../schema/validate";
@@ -67,10 +67,10 @@ function FieldView(props: FieldProps) {
 		[node.description && `${id}-about`, finding && `${id}-finding`].filter(Boolean).join(" ") || undefined;
 	const Label = group ? "span" : "label";
 	return (
+		// biome-ignore lint/a11y/noStaticElementInteractions: it hears its input being left, and does nothing else.
 		<div
 			className={`field field-${kind}${finding ? " field-wrong" : ""}`}
-			role="group"
-			aria-labelledby={`${id}-label`}
+			{...(group ? { role: "group", "aria-labelledby": `${id}-label` } : {})}
 			onBlur={(event) => {
 				if (!event.currentTarget.contains(event.relatedTarget)) form.touch(path);
 			}}
@@ -381,8 +381,9 @@ function JsonField(props: InputProps & { aria: Aria; expects: string }) {
 	const form = useContext(FormState);
 	const [typed, setTyped] = useState<string | undefined>(undefined);
 	const [problem, setProblem] = useState("");
-	const { setBroken } = form;
-	useEffect(() => () => setBroken(props.path, undefined), [setBroken, props.path]);
+	const setBroken = useRef(form.setBroken);
+	setBroken.current = form.setBroken;
+	useEffect(() => () => setBroken.current(props.path, undefined), [props.path]);
 	// What was typed stands while it means the value, or while it means nothing.
 	const shown = typed !== undefined && (problem || meansSame(typed, props.value)) ? typed : textOf(props.value);
 	return (
@@ -405,7 +406,7 @@ function JsonField(props: InputProps & { aria: Aria; expects: string }) {
 						message = `Not JSON yet: ${cause instanceof Error ? cause.message : cause}`;
 					}
 					setProblem(message);
-					setBroken(props.path, message || undefined);
+					form.setBroken(props.path, message || undefined);
 				}}
 			/>
 			{problem && <p className="field-finding">{problem}</p>}

@@ -4,6 +4,16 @@ import { isObject, type Json, plainJSON } from "../api/json";
 /** What is wrong, by JSON pointer of the value it is about ("" is the whole). */
 export type Findings = ReadonlyMap<string, string>;
 
+/** The types of JSON in a person's words. */
+const typeWords: Record<string, string> = {
+	string: "text",
+	integer: "a whole number",
+	number: "a number",
+	boolean: "true or false",
+	array: "a list",
+	object: "an object",
+};
+
 /** Keywords that only say that something beneath them failed. */
 const containers = new Set(
 	"properties patternProperties items prefixItems additionalItems unevaluatedItems contains allOf $ref $dynamicRef $recursiveRef if then else dependentSchemas propertyNames".split(
@@ -61,9 +71,11 @@ function findingsOf(errors: readonly OutputUnit[]): Findings {
 				}
 				break;
 			case "type": {
-				const wanted = error.slice(error.indexOf("Expected")).match(/"([^"]+)"/g);
-				if (wanted?.join() !== '"null"')
-					note(path, `Must be ${wanted?.join(" or ").replaceAll('"', "") ?? "another type"}.`);
+				const wanted = [...error.slice(error.indexOf("Expected")).matchAll(/"([^"]+)"/g)].map(
+					(match) => match[1] ?? "",
+				);
+				if (wanted.join() !== "null")
+					note(path, `Must be ${wanted.map((type) => typeWords[type] ?? type).join(" or ")}.`);
 				break;
 			}
 			case "minLength":
@@ -73,7 +85,7 @@ function findingsOf(errors: readonly OutputUnit[]): Findings {
 				note(path, `May have at most ${between?.[2]} characters; these are ${between?.[1]}.`);
 				break;
 			case "minItems":
-				note(path, `Needs at least ${between?.[2]} items.`);
+				note(path, `Needs at least ${between?.[2] === "1" ? "one item" : `${between?.[2]} items`}.`);
 				break;
 			case "maxItems":
 				note(path, `May have at most ${between?.[2]} items.`);

@@ -33,9 +33,10 @@ export function dayName(time: string, now = new Date()): string {
 export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
-	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
-	const minutes = Math.floor(ms / 60_000);
-	if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+	const seconds = Math.round(ms / 1000);
+	if (seconds < 60) return `${seconds} s`;
+	if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+	const minutes = Math.round(seconds / 60);
 	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
