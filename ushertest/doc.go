@@ -37,6 +37,7 @@
 //	--silent METHOD              never answer
 //	--exit-on METHOD[=STATUS]    exit when it arrives, with status 1 or the given one
 //	--error METHOD=CODE[:TEXT]   answer with this JSON-RPC error
+//	--error-data METHOD=JSON     the data of that error
 //	--result METHOD=JSON         answer with this result, verbatim
 //	--raw METHOD=TEXT            answer with this line, verbatim but for {{id}}, the request's id
 //	--delay METHOD=DUR           answer so much later; cancellation cuts it short and no answer follows

@@ -63,6 +63,7 @@ type options struct {
 type failure struct {
 	code    int64
 	message string
+	data    json.RawMessage
 }
 
 // appOptions shape the app and what is wrong with it.
@@ -106,6 +107,11 @@ func parseFlags(args []string) (*options, error) {
 	if !slices.Contains([]string{"legacy", "modern", "both"}, o.era) {
 		return nil, fmt.Errorf("--era %s: want legacy, modern or both", o.era)
 	}
+	for method, f := range o.failures {
+		if f.code == 0 {
+			return nil, fmt.Errorf("--error-data %s: there is no --error with a code for it", method)
+		}
+	}
 	if o.pages < 1 || o.rounds < 1 || o.resultBytes < 0 || o.forgetSessionAfter < 0 {
 		return nil, errors.New("--pages and --rounds must be at least 1, sizes and counts not negative")
 	}
@@ -132,8 +138,17 @@ func (o *options) protocolFlags(fs *flag.FlagSet) {
 			message = "refused on request of the test"
 		}
 		n, err := strconv.ParseInt(code, 10, 64)
-		o.failures[method] = failure{n, message}
+		o.failures[method] = failure{code: n, message: message, data: o.failures[method].data}
 		return err
+	}))
+	fs.Func("error-data", "", forMethod(func(method, value string) error {
+		if !json.Valid([]byte(value)) {
+			return errors.New("not JSON")
+		}
+		f := o.failures[method]
+		f.data = json.RawMessage(value)
+		o.failures[method] = f
+		return nil
 	}))
 	fs.Func("result", "", forMethod(func(method, value string) error {
 		if !json.Valid([]byte(value)) {

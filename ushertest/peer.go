@@ -280,7 +280,11 @@ func (c *call) serve() {
 		return
 	}
 	if f, ok := o.failures[method]; ok {
-		c.fail(f.code, f.message, nil)
+		if f.data == nil {
+			c.fail(f.code, f.message, nil)
+		} else {
+			c.fail(f.code, f.message, f.data)
+		}
 		return
 	}
 	if result, ok := o.results[method]; ok {

@@ -158,13 +158,13 @@ func TestLogHasFramesByteForByte(t *testing.T) {
 }
 
 func TestFlagsThatSpoilOneMethod(t *testing.T) {
-	c, p := legacy(t, "--silent", "prompts/list", "--error", "resources/list=-32099:no way", "--result", "ping={\"odd\":1}",
+	c, p := legacy(t, "--silent", "prompts/list", "--error", "resources/list=-32099:no way", "--error-data", `resources/list={"why":"so"}`, "--result", "ping={\"odd\":1}",
 		"--raw", `tools/list={"id":{{id}}} trailing`, "--delay", "prompts/get=1h")
 	c.send(request(1, "prompts/list", `{}`))
 	c.send(request(2, "prompts/get", `{"name":"plain"}`))
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	c.send(request(3, "resources/list", `{}`))
-	if a := c.answer(); a.Error == nil || a.Error.Code != -32099 || a.Error.Message != "no way" {
+	if a := c.answer(); a.Error == nil || a.Error.Code != -32099 || a.Error.Message != "no way" || a.Error.Data["why"] != "so" {
 		t.Errorf("got %+v", a)
 	}
 	c.send(request(4, "ping", `{}`))
@@ -419,6 +419,7 @@ func TestRunRefusesWrongFlags(t *testing.T) {
 		{"--result", "m=notjson"},
 		{"stray"},
 		{"--http", "0.0.0.0:0"},
+		{"--error-data", "m={}"},
 	} {
 		var out, errs strings.Builder
 		if status := ushertest.Run(t.Context(), args, strings.NewReader(""), &out, &errs); status != 2 {

@@ -92,7 +92,7 @@ func TestProcessThatWillNotLeave(t *testing.T) {
 			} else {
 				<-p.Done()
 			}
-			closeWithin(t, p, 2*time.Second)
+			closeWithin(t, p, 5*time.Second)
 			if p.ExitStatus() != tc.status {
 				t.Errorf("status %q, want %q", p.ExitStatus(), tc.status)
 			}

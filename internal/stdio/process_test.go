@@ -106,7 +106,7 @@ func TestCloseEndsServerAndDescendants(t *testing.T) {
 			for _, l := range lines(t, p, tc.children+1) {
 				pids = append(pids, pidOf(t, l))
 			}
-			if err := p.Close(within(t, 2*time.Second)); err != nil {
+			if err := p.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			end := p.Ending()

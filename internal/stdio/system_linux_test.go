@@ -310,7 +310,7 @@ fi
 			}
 			p := start(t, stdio.Spec{Command: docker, Args: []string{"run", "-i", "image"}, Env: map[string]string{"LOG": log, "STUBBORN": stubborn}})
 			lines(t, p, 1)
-			if err := p.Close(within(t, 3*time.Second)); err != nil {
+			if err := p.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(log)
