@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -169,7 +170,7 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 	s.st.Starts++
 	s.mu.Unlock()
 	sess, err := client.Dial(ctx, s.spec, client.Options{
-		Logger:        s.h.log.With("server", s.spec.Name),
+		Logger:        s.h.log,
 		Info:          s.h.info,
 		Trace:         s.h.trace,
 		OnListChanged: dirty.add,
@@ -413,7 +414,11 @@ func (s *server) setLocked(change func(*ServerStatus)) {
 	change(&s.st)
 	if s.st.State != before {
 		s.st.Since = time.Now()
-		s.h.log.Debug("server state", "server", s.spec.Name, "from", before, "to", s.st.State, "error", s.st.Err)
+		attrs := []any{slog.String("server", s.spec.Name), slog.String("from", string(before)), slog.String("to", string(s.st.State))}
+		if s.st.Err != nil {
+			attrs = append(attrs, slog.String("error", s.st.Err.Error()))
+		}
+		s.h.log.Debug("server state", attrs...)
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
