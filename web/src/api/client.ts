@@ -41,7 +41,7 @@ export const api = {
 		request<Session>("PATCH", session(id), JSON.stringify(change)),
 	deleteSession: (id: string) => request<void>("DELETE", session(id)),
 	events: (id: string, after: number, signal?: AbortSignal) =>
-		request<EventList>("GET", `${session(id)}/events?until=now&after=${after}`, undefined, signal),
+		request<EventList>("GET", `${session(id)}/events?until=now&limit=1000&after=${after}`, undefined, signal),
 	eventsURL: (id: string, after: number) => `${session(id)}/events?after=${after}`,
 
 	/** Runs a tool. The arguments are JSON text, sent as they are: digits and key order survive. */

@@ -1,0 +1,68 @@
+import { expect, manyTools, test } from "./usher";
+
+test("the table tells how every server stands", async ({ shell, usher }) => {
+	await shell.goto(`${usher.origin}/#/servers`);
+	const row = (name: string) => shell.getByRole("row", { name: new RegExp(name) });
+	await expect(row("bench")).toContainText("Ready");
+	await expect(row("bench")).toContainText("legacy 2025-06-18");
+	await expect(row("bench")).toContainText("stdio");
+	await expect(row("broken")).toContainText("Failed");
+	await expect(row("broken")).toContainText("usher-test-no-such-command");
+	await expect(row("resting")).toContainText("Disabled");
+	const rail = shell.getByRole("navigation", { name: "Sessions and servers" });
+	await expect(rail.getByRole("img", { name: "Failed" })).toBeVisible();
+});
+
+test("a server's page shows what it is, what it wrote, and what it offers", async ({ shell, usher }) => {
+	await shell.goto(`${usher.origin}/#/servers/bench`);
+	await expect(shell.getByText("Bench server 1.2.3")).toBeVisible();
+	await expect(shell.getByText("Book a room first.")).toBeVisible();
+	await expect(shell.getByRole("table")).toContainText("command");
+	await shell.getByRole("tab", { name: "stderr" }).click();
+	await expect(shell.getByText("bench server starts")).toBeVisible();
+	await shell.getByRole("tab", { name: /Tools/ }).click();
+	await shell.getByLabel("Search tools").fill("slow");
+	await expect(shell.getByRole("listitem").filter({ hasText: "Slow work" })).toBeVisible();
+	await expect(shell.getByText("Book a room", { exact: true })).toBeHidden();
+	await shell.getByText("Schema").click();
+	await expect(shell.getByText("bench__slow")).toBeVisible();
+	await shell.getByRole("button", { name: "Use Slow work" }).click();
+	await expect(shell.getByRole("form", { name: "Tool bench" })).toContainText("Slow work");
+});
+
+test("a broken server says the phase and the next step", async ({ shell, usher }) => {
+	await shell.goto(`${usher.origin}/#/servers/broken`);
+	const problem = shell.locator(".problem");
+	await expect(problem).toContainText("usher-test-no-such-command");
+	await expect(problem).toContainText("while starting the server");
+	await expect(problem).toContainText("Next:");
+});
+
+test("servers are turned off, on, and connected anew", async ({ shell, usher }) => {
+	await shell.goto(`${usher.origin}/#/servers/bench`);
+	const state = shell.getByText(/since/);
+	await expect(state).toBeVisible();
+	await shell.getByRole("button", { name: "Disable" }).click();
+	await expect(shell.getByRole("button", { name: "Enable" })).toBeVisible();
+	await shell.getByRole("button", { name: "Enable" }).click();
+	await expect(shell.locator(".facts")).toContainText("Ready");
+	const starts = () => shell.locator(".facts div", { hasText: "Starts" }).locator("dd").textContent();
+	const before = Number(await starts());
+	await shell.getByRole("button", { name: "Reconnect" }).click();
+	await expect.poll(async () => Number(await starts())).toBeGreaterThan(before);
+	await expect(shell.locator(".facts")).toContainText("Ready");
+});
+
+test.describe("with thousands of tools", () => {
+	test.use({ servers: manyTools(3000) });
+	test("finding one of them is quick, and lists come by the page", async ({ shell, usher }) => {
+		await shell.goto(`${usher.origin}/#/servers/many/tools`);
+		await expect(shell.getByRole("tab", { name: /Tools 3,005/ })).toBeVisible();
+		expect(await shell.getByRole("listitem").filter({ hasText: "Generated" }).count()).toBeLessThan(100);
+		await shell.getByRole("button", { name: /Show 50 more/ }).click();
+		await shell.keyboard.press("Control+k");
+		await shell.getByRole("combobox").fill("2999");
+		await expect(shell.getByRole("option")).toHaveCount(1);
+		await expect(shell.getByRole("option")).toContainText("Generated 2999");
+	});
+});
