@@ -27,6 +27,8 @@ type Options struct {
 	Approvals Approvals
 	// Trace receives every protocol frame of every server; nil for none. It must be quick and not keep the data.
 	Trace func(client.Frame)
+	// Launcher starts the servers' processes; nil starts them and keeps no record. See [client.NewLauncher].
+	Launcher client.Launcher
 	// Logger receives what the host notices; nil discards. No secret reaches it.
 	Logger *slog.Logger
 }
@@ -57,6 +59,7 @@ type Host struct {
 	apps      AppOptions
 	approvals Approvals
 	trace     func(client.Frame)
+	launcher  client.Launcher
 	redact    func(string) string
 
 	servers []*server // configured order
@@ -83,6 +86,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		apps:      o.Apps,
 		approvals: o.Approvals,
 		trace:     o.Trace,
+		launcher:  o.Launcher,
 		redact:    config.NewRedactor(o.Servers...).String,
 		byName:    make(map[string]*server, len(o.Servers)),
 	}

@@ -174,6 +174,7 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 		Info:          s.h.info,
 		Trace:         s.h.trace,
 		OnListChanged: dirty.add,
+		Launcher:      s.h.launcher,
 	})
 	if err != nil {
 		return -1, s.asError(client.PhaseHandshake, err)

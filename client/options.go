@@ -45,7 +45,7 @@ func (o Options) withDefaults() Options {
 		o.Handler = &h
 	}
 	if o.Launcher == nil {
-		o.Launcher = launcher{o.Logger}
+		o.Launcher = launcher{logger: o.Logger}
 	}
 	return o
 }

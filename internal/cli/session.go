@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/usher-mcp/usher"
@@ -122,7 +123,7 @@ func (a *app) withHost(ctx context.Context, servers []config.Server, apps config
 	}()
 	h, err := usher.Open(ctx, usher.Options{
 		Servers: servers, Apps: appOptions(apps), Approvals: a.hostApprovals(servers),
-		Info: implementation(), Trace: trace.hook(), Logger: a.logger(),
+		Info: implementation(), Trace: trace.hook(), Logger: a.logger(), Launcher: a.launcher(ctx),
 	})
 	if err != nil {
 		return err
@@ -194,4 +195,22 @@ func (a *app) listingError(h *usher.Host) error {
 		return nil
 	}
 	return told{first}
+}
+
+// launcher starts servers so that the next run can end what a killed one left behind. Where nothing can be
+// recorded, servers start all the same: on most systems they notice by themselves that their host is gone.
+func (a *app) launcher(ctx context.Context) client.Launcher {
+	o := client.LauncherOptions{LoginShell: true, Logger: a.logger()}
+	if dir := config.StateDir(a.lookupEnv); dir != "" {
+		o.LedgerDir = filepath.Join(dir, "processes")
+	}
+	l, err := client.NewLauncher(ctx, o)
+	if err != nil {
+		if a.verbose {
+			a.note("warning: %v", err)
+		}
+		o.LedgerDir = ""
+		l, _ = client.NewLauncher(ctx, o) // without a ledger nothing can go wrong
+	}
+	return l
 }
