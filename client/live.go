@@ -24,6 +24,8 @@ const (
 	// lastWords is how long a server that closed stdout has for its exit status to be known, and one that exited
 	// for the rest of its output to be read.
 	lastWords = time.Second
+	// flushLimit is how long Close waits for the last frames to be taken.
+	flushLimit = 250 * time.Millisecond
 	// stderrTail is how much of stderr an Error carries.
 	stderrTail = 4 << 10
 )
@@ -191,6 +193,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.stop()
 		s.listening.wait()
 		s.conn.Stop()
+		s.farewell(ctx)
 		err := s.proc.Close(ctx)
 		if err != nil {
 			e := s.newError("", CodeUnavailable, "the server's process could not be ended")
@@ -215,6 +218,17 @@ func (s *Session) Close(ctx context.Context) error {
 		}
 	})
 	return s.ended
+}
+
+// farewell lets what is queued reach the server before its input ends; one that does not read is not waited for.
+func (s *Session) farewell(ctx context.Context) {
+	t := time.NewTimer(flushLimit)
+	defer t.Stop()
+	select {
+	case <-s.conn.Flushed():
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // Done is closed when the session is over for any reason.

@@ -79,6 +79,8 @@ type Conn struct {
 	life context.Context //nolint:containedctx // the lifetime of the connection itself, parent of what it serves
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
+	// flushed is closed when nothing more will be written.
+	flushed chan struct{}
 
 	closeReader, closeWriter sync.Once
 }
@@ -115,6 +117,7 @@ func New(cfg Config) *Conn {
 		pending:  make(map[string]*call),
 		sdkCalls: make(map[int64]string),
 		serving:  make(map[string]context.CancelFunc),
+		flushed:  make(chan struct{}),
 	}
 	c.silent.Store(cfg.Silent)
 	c.life, c.end = context.WithCancelCause(context.Background())
@@ -151,8 +154,12 @@ func (c *Conn) Stats() Stats {
 }
 
 // Stop ends the connection with ErrClosed: every waiting request fails at once, what is queued for the server is
-// still written, then the writer is closed. It does not wait; Close does.
+// still written, then the writer is closed. It does not wait; Flushed tells when the writer is done.
 func (c *Conn) Stop() { c.end(ErrClosed) }
+
+// Flushed is closed when nothing more will be written: the connection has ended and its writer with it. It stays open as
+// long as a server that does not read holds up the last write.
+func (c *Conn) Flushed() <-chan struct{} { return c.flushed }
 
 // Close ends the connection, closes both streams and waits for its goroutines. Closing twice does no harm.
 func (c *Conn) Close() {

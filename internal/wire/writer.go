@@ -24,6 +24,7 @@ func (o *outgoing) withdraw() bool { return o.state.CompareAndSwap(stateQueued, 
 
 // write is the one goroutine that writes. Frames that wait together go out together.
 func (c *Conn) write() {
+	defer close(c.flushed)
 	defer c.closeWriter.Do(func() { _ = c.cfg.Writer.Close() })
 	var buf []byte
 	for {
