@@ -41,7 +41,7 @@ export function openFrame(options: FrameOptions): AppFrame {
 	frame.title = options.title;
 	frame.referrerPolicy = "no-referrer";
 	frame.setAttribute("sandbox", "allow-scripts allow-forms");
-	frame.style.colorScheme = options.theme;
+	Object.assign(frame.style, { display: "block", width: "100%", border: "0", colorScheme: options.theme });
 
 	const heights = followHeight();
 	let state: State = start;
@@ -111,10 +111,7 @@ export function openFrame(options: FrameOptions): AppFrame {
 	}
 
 	async function connect(): Promise<void> {
-		const [{ AppBridge: Bridge }, address] = await Promise.all([
-			import("@modelcontextprotocol/ext-apps/app-bridge"),
-			options.address,
-		]);
+		const [{ AppBridge: Bridge }, address] = await Promise.all([import("./app-bridge"), options.address]);
 		if (state.phase !== "mounting") return; // closed before it began
 		const target = frame.contentWindow;
 		if (!target) throw new Error("its frame has no window");

@@ -1,0 +1,3 @@
+import "./jitless";
+
+export { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
