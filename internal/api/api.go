@@ -1,6 +1,8 @@
 // Package api holds the wire types of the daemon's HTTP API. TypeScript and OpenAPI are generated from them.
 package api
 
+//go:generate go run -C gen .
+
 import (
 	"encoding/json"
 	"time"
@@ -25,6 +27,13 @@ type Error struct {
 // LoginRequest trades a one-time code for the session cookie.
 type LoginRequest struct {
 	Code string `json:"code"`
+}
+
+// LoginCode is a one-time code that a browser trades for its cookie, and the address that brings it along.
+type LoginCode struct {
+	Code      string    `json:"code"`
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // Session is one conversation.
@@ -75,6 +84,11 @@ type Accepted struct {
 // CancelRequest cancels one call, or without an id everything that runs in the session.
 type CancelRequest struct {
 	CallID string `json:"callId,omitempty"`
+}
+
+// Compacted says how many app displays lost their html.
+type Compacted struct {
+	Displays int `json:"displays"`
 }
 
 // Event is one entry of a session's log, and of its stream. Host events (server.changed, catalog.changed)
@@ -365,6 +379,11 @@ type CompleteRequest struct {
 type CompleteResponse struct {
 	Values  []string `json:"values"`
 	HasMore bool     `json:"hasMore"`
+}
+
+// Health answers GET /healthz: the daemon is alive.
+type Health struct {
+	Status string `json:"status"` // ok
 }
 
 // Status are the daemon's numbers.

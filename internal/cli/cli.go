@@ -94,7 +94,8 @@ With nothing configured there is the tour: a small server that shows what Usher 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
 	root.AddCommand(
 		newServersCommand(a), newToolsCommand(a), newCallCommand(a), newResourcesCommand(a), newReadCommand(a),
-		newPromptsCommand(a), newPromptCommand(a), newApproveCommand(a), newVersionCommand(a), newTourCommand(a),
+		newPromptsCommand(a), newPromptCommand(a), newApproveCommand(a), newServeCommand(a), newOpenCommand(a),
+		newVersionCommand(a), newTourCommand(a),
 	)
 	return root
 }

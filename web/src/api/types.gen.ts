@@ -1,4 +1,4 @@
-// Generated from internal/api; do not edit.
+// Code generated from internal/api by go generate; DO NOT EDIT.
 
 /** Problem is the one error shape: {"error": {...}}. */
 export interface Problem {
@@ -19,6 +19,13 @@ export interface Error {
 /** LoginRequest trades a one-time code for the session cookie. */
 export interface LoginRequest {
 	code: string;
+}
+
+/** LoginCode is a one-time code that a browser trades for its cookie, and the address that brings it along. */
+export interface LoginCode {
+	code: string;
+	url: string;
+	expiresAt: string;
 }
 
 /** Session is one conversation. */
@@ -71,6 +78,11 @@ export interface CancelRequest {
 	callId?: string;
 }
 
+/** Compacted says how many app displays lost their html. */
+export interface Compacted {
+	displays: number;
+}
+
 /** Event is one entry of a session's log, and of its stream. Host events (server.changed, catalog.changed) ride the stream with ID 0: they are hints to fetch again, not part of the log. */
 export interface Event {
 	id: number;
@@ -88,6 +100,8 @@ export interface EventList {
 
 export const EventSessionCreated = "session.created";
 export const EventSessionRenamed = "session.renamed";
+export const EventSessionArchived = "session.archived";
+export const EventSessionCompacted = "session.compacted";
 export const EventMessage = "message.received";
 export const EventCallRequested = "call.requested";
 export const EventCallStarted = "call.started";
@@ -96,9 +110,21 @@ export const EventCallFinished = "call.finished";
 export const EventNotice = "notice.raised";
 export const EventServerChanged = "server.changed";
 export const EventCatalogChanged = "catalog.changed";
+
 /** SessionRenamed is the data of session.created and session.renamed. */
 export interface SessionRenamed {
 	title: string;
+}
+
+/** SessionArchived is the data of session.archived: whether the session has left the list or come back. */
+export interface SessionArchived {
+	archived: boolean;
+}
+
+/** SessionCompacted is the data of session.compacted: the app displays of events up to Through have lost their html. */
+export interface SessionCompacted {
+	through: number;
+	displays: number;
 }
 
 /** MessageReceived is the data of message.received. */
@@ -134,7 +160,9 @@ export const OutcomeResult = "result";
 export const OutcomeToolError = "tool_error";
 export const OutcomeError = "error";
 export const OutcomeCancelled = "cancelled";
+/** the daemon or the connection went away before the answer */
 export const OutcomeUnknown = "unknown";
+
 /** CallFinished is the data of call.finished. Display carries no toolInput and toolResult here: they are call.requested's arguments and this event's result. */
 export interface CallFinished {
 	callId: string;
@@ -341,6 +369,12 @@ export interface CompleteRequest {
 export interface CompleteResponse {
 	values: string[];
 	hasMore: boolean;
+}
+
+/** Health answers GET /healthz: the daemon is alive. */
+export interface Health {
+	/** ok */
+	status: string;
 }
 
 /** Status are the daemon's numbers. */
