@@ -71,9 +71,8 @@ e2e: modules build ## drive the built program with a real browser (Playwright, C
 	@$(STEP) 'Playwright' npm run --silent e2e -- $(ARGS)
 
 .PHONY: bench
-bench: ## compare with the baselines, in one run; results in bin/bench
-	@scripts/doctor go
-	@$(GO) run ./internal/bench -out bin/bench $(ARGS)
+bench: build ## compare with the baselines, in one run; results in bin/bench
+	@$(GO) run ./internal/bench -usher bin/usher -out bin/bench $(ARGS)
 
 .PHONY: conformance
 conformance: conformance-suite ## the official client conformance suite, scenario by scenario

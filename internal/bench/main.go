@@ -2,7 +2,9 @@
 // SDK and mcp-go, all against the same cheap server. Absolute times say more about the machine than about the code,
 // so that the results are ratios within a round, and the rounds interleave the contenders.
 //
-//	go run ./internal/bench [-rounds N] [-only REGEXP] [-out DIRECTORY] [-enforce]
+// With -usher it also measures the daemon of that program, against absolute targets.
+//
+//	go run ./internal/bench [-rounds N] [-only REGEXP] [-usher PROGRAM] [-out DIRECTORY] [-enforce]
 package main
 
 import (
@@ -40,6 +42,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.SetOutput(stderr)
 	rounds := flags.Int("rounds", 5, "how often everything is measured; the result is the median")
 	only := flags.String("only", "", "measure only work whose name matches this `regexp`")
+	program := flags.String("usher", "", "the built `program` whose daemon to measure too")
 	out := flags.String("out", "", "write results.md and results.json into this `directory`")
 	enforce := flags.Bool("enforce", false, "exit with 1 when a target is missed")
 	if err := flags.Parse(args); err != nil {
@@ -62,6 +65,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	})
 	if err != nil {
 		return err
+	}
+	if *program != "" && pattern.MatchString(daemonName) {
+		result.Daemon, err = measureDaemon(ctx, *program, exe, *rounds, stderr)
+		if err != nil {
+			return err
+		}
+	}
+	if len(result.Works) == 0 && len(result.Daemon) == 0 {
+		return errors.New("nothing to measure: no work has such a name")
 	}
 	report := newReport(result)
 	if _, err := stdout.Write(report.markdown()); err != nil {

@@ -36,6 +36,9 @@ func targets() []target {
 		{Work: workList, Contender: hostName, Limit: 20}, // its catalog is there already: nothing is sent
 		{Work: workProgress, Contender: hostName, Baseline: floorName, Limit: 2},
 		{Work: workMany, Contender: hostName, Baseline: workOne, Limit: 1.1},
+		{Work: workStart, Contender: daemonName, Limit: 150},
+		{Work: workResident, Contender: daemonName, Limit: 60},
+		{Work: workStream, Contender: daemonName, Limit: 20},
 	}
 }
 
@@ -72,7 +75,7 @@ func (r report) missed() bool {
 
 // values are a work's values of one contender, by round; nil when it was not measured.
 func (m measurement) values(work, contender string) []float64 {
-	for _, s := range m.Works {
+	for _, s := range slices.Concat(m.Works, m.Daemon) {
 		if s.Name == work {
 			return s.Values[contender]
 		}
@@ -98,24 +101,20 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// markdown is the report for people: each cell is the median, with its ratio to the floor and that ratio's range.
+// markdown is the report for people.
 func (r report) markdown() []byte {
 	m := r.Measurement
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Benchmarks\n\n%s, %s, %d cores, %d rounds. Each cell: median, and in brackets the median ratio to the floor with its range over the rounds.\n\n",
-		m.Time.Format("2006-01-02 15:04 MST"), m.Go, m.Cores, m.Rounds)
-	fmt.Fprintf(&b, "| work | %s |\n|---|%s\n", strings.Join(m.Contenders, " | "), strings.Repeat("---|", len(m.Contenders)))
-	for _, s := range m.Works {
-		fmt.Fprintf(&b, "| %s |", s.Name)
-		for _, c := range m.Contenders {
-			fmt.Fprintf(&b, " %s", quantity(median(s.Values[c]), s.Unit))
-			if c != floorName {
-				q := ratios(s.Values[c], s.Values[floorName])
-				fmt.Fprintf(&b, " (%.2f; %.2f–%.2f)", median(q), slices.Min(q), slices.Max(q))
-			}
-			b.WriteString(" |")
-		}
-		b.WriteByte('\n')
+	fmt.Fprintf(&b, "# Benchmarks\n\n%s, %s, %d cores, %d rounds.\n", m.Time.Format("2006-01-02 15:04 MST"), m.Go, m.Cores, m.Rounds)
+	if len(m.Works) > 0 {
+		m.compare(&b)
+	}
+	if len(m.Daemon) > 0 {
+		b.WriteString("\n| daemon | median | range |\n|---|---|---|\n")
+	}
+	for _, s := range m.Daemon {
+		v := s.Values[daemonName]
+		fmt.Fprintf(&b, "| %s | %s | %s–%s |\n", s.Name, quantity(median(v), s.Unit), quantity(slices.Min(v), s.Unit), quantity(slices.Max(v), s.Unit))
 	}
 	if len(r.Targets) > 0 {
 		b.WriteString("\n| target | limit | measured | |\n|---|---|---|---|\n")
@@ -125,13 +124,39 @@ func (r report) markdown() []byte {
 		if !t.Met {
 			verdict = "**missed**"
 		}
-		if t.Baseline == "" {
-			fmt.Fprintf(&b, "| %s, %s | %.0f | %.0f | %s |\n", t.Contender, t.Work, t.Limit, t.Value, verdict)
-			continue
+		against := ""
+		if t.Baseline != "" {
+			against = " × " + t.Baseline
 		}
-		fmt.Fprintf(&b, "| %s, %s | %.2f × %s | %.2f | %s |\n", t.Contender, t.Work, t.Limit, t.Baseline, t.Value, verdict)
+		fmt.Fprintf(&b, "| %s, %s | %s%s | %s | %s |\n", t.Contender, t.Work, number(t.Limit), against, number(t.Value), verdict)
 	}
 	return b.Bytes()
+}
+
+// number is a ratio or an absolute value with the digits that matter.
+func number(v float64) string {
+	if v >= 10 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// compare writes the table of contenders.
+func (m measurement) compare(b *bytes.Buffer) {
+	b.WriteString("Each cell: median, and in brackets the median ratio to the floor with its range over the rounds.\n\n")
+	fmt.Fprintf(b, "| work | %s |\n|---|%s\n", strings.Join(m.Contenders, " | "), strings.Repeat("---|", len(m.Contenders)))
+	for _, s := range m.Works {
+		fmt.Fprintf(b, "| %s |", s.Name)
+		for _, c := range m.Contenders {
+			fmt.Fprintf(b, " %s", quantity(median(s.Values[c]), s.Unit))
+			if c != floorName {
+				q := ratios(s.Values[c], s.Values[floorName])
+				fmt.Fprintf(b, " (%.2f; %.2f–%.2f)", median(q), slices.Min(q), slices.Max(q))
+			}
+			b.WriteString(" |")
+		}
+		b.WriteByte('\n')
+	}
 }
 
 func quantity(v float64, unit string) string {
