@@ -108,7 +108,7 @@ export async function pick(page: Page, name: string): Promise<void> {
 	await page.keyboard.press("Control+k");
 	const search = page.getByRole("combobox", { name: "Search tools, prompts and resources" });
 	await search.fill(name);
-	await expect(page.getByRole("option").first()).toContainText(name);
+	await expect(page.getByRole("listbox", { name: "Found" }).getByRole("option").first()).toContainText(name);
 	await search.press("Enter");
 	await expect(search).toBeHidden();
 }

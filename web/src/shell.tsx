@@ -1,5 +1,5 @@
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
-import type { PaletteFilter } from "./bench/palette";
+import { Palette, type PaletteFilter } from "./bench/palette";
 import { pollHost, refreshHost } from "./catalog/host";
 import { peek } from "./content/open";
 import { HelpDialog } from "./help";
@@ -11,7 +11,6 @@ import { useStore } from "./store/store";
 import { toasts } from "./store/toast";
 import { Icon } from "./ui/icons";
 
-const Palette = lazy(() => import("./bench/palette").then((m) => ({ default: m.Palette })));
 const ServersPage = lazy(() => import("./servers/table").then((m) => ({ default: m.ServersPage })));
 const ServerPage = lazy(() => import("./servers/page").then((m) => ({ default: m.ServerPage })));
 const PeekHost = lazy(() => import("./content/peek").then((m) => ({ default: m.PeekHost })));
@@ -122,10 +121,9 @@ export function Shell() {
 					)}
 				</Suspense>
 			</div>
-			<Suspense fallback={null}>
-				{palette && <Palette filter={palette} onClose={() => setPalette(undefined)} onPicked={toBench} />}
-				{peeking && <PeekHost />}
-			</Suspense>
+			<Suspense fallback={null}>{peeking && <PeekHost />}</Suspense>
+			{/* Not on demand: what is typed after the key that opens it must not be lost. */}
+			{palette && <Palette filter={palette} onClose={() => setPalette(undefined)} onPicked={toBench} />}
 			{help && <HelpDialog onClose={() => setHelp(false)} />}
 			<Toasts />
 		</div>

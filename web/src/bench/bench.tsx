@@ -104,7 +104,8 @@ function BenchHead(props: {
 			<button
 				type="button"
 				className="bench-pick"
-				aria-label={`${props.server}, ${props.title}: choose another`}
+				aria-haspopup="dialog"
+				title="Choose another"
 				onClick={() => props.onPalette("all")}
 			>
 				<span className="bench-server">{props.server}</span>

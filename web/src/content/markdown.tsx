@@ -19,13 +19,13 @@ const components: Components = {
 		) : (
 			<span>{alt}</span>
 		),
-	// The card's own headings come first.
-	h1: ({ children }) => <h4 className="md-h1">{children}</h4>,
-	h2: ({ children }) => <h4 className="md-h2">{children}</h4>,
-	h3: ({ children }) => <h5>{children}</h5>,
-	h4: ({ children }) => <h5>{children}</h5>,
-	h5: ({ children }) => <h6>{children}</h6>,
-	h6: ({ children }) => <h6>{children}</h6>,
+	// A server's levels would tear holes into the page's own order: their size tells them apart.
+	h1: ({ children }) => <h3 className="md-h1">{children}</h3>,
+	h2: ({ children }) => <h3 className="md-h2">{children}</h3>,
+	h3: ({ children }) => <h3>{children}</h3>,
+	h4: ({ children }) => <h3>{children}</h3>,
+	h5: ({ children }) => <h3>{children}</h3>,
+	h6: ({ children }) => <h3>{children}</h3>,
 	table: ({ children }) => (
 		<div className="md-table">
 			<table>{children}</table>

@@ -235,7 +235,7 @@ function Output({ call }: { call: CallItem }) {
 			))}
 			{structured !== undefined && (
 				<section className="structured" aria-label="Structured content">
-					<h4>Structured content</h4>
+					<h3>Structured content</h3>
 					<JsonView value={structured} />
 				</section>
 			)}

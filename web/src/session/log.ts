@@ -6,7 +6,7 @@ import { hintHostChanged } from "../catalog/host";
 import { noticeFailure } from "../store/auth";
 import { createStore, type Store } from "../store/store";
 import { emptyTranscript, fold, type Transcript } from "./fold";
-import { refreshSessions } from "./sessions";
+import { refreshSessions, takeBegun } from "./sessions";
 
 /** One session as the page follows it. */
 export interface Log {
@@ -76,11 +76,12 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 			retry = setTimeout(() => void load(), retryMs);
 			return;
 		}
+		const begun = takeBegun(id);
 		log.set((now) => ({
 			phase: "ready",
 			transcript,
 			connected: true,
-			openedAt: now.phase === "ready" ? now.openedAt : transcript.lastId,
+			openedAt: now.phase === "ready" ? now.openedAt : begun ? 0 : transcript.lastId,
 		}));
 		unfollow();
 		unfollow = follow((after) => api.eventsURL(id, after), transcript.lastId, {

@@ -65,9 +65,17 @@ export async function moreSessions(): Promise<void> {
 	}
 }
 
+const begun = new Set<string>();
+
+/** Whether this page began the session and did not open it since: all of it happens before the person's eyes. */
+export function takeBegun(id: string): boolean {
+	return begun.delete(id);
+}
+
 /** Makes a session and puts it on top of the rail. */
 export async function createSession(title: string): Promise<Session> {
 	const session = await api.createSession(title);
+	begun.add(session.id);
 	sessions.set((now) => ({ ...now, all: [session, ...(now.all ?? []).filter((one) => one.id !== session.id)] }));
 	return session;
 }

@@ -87,6 +87,7 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 					handsOn.current = performance.now() + handsOnMs;
 				}}
 			>
+				<h2 className="said">Transcript</h2>
 				<div ref={column} className="transcript-column">
 					{from > 0 && (
 						<div ref={top} className="transcript-earlier muted">
