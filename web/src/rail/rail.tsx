@@ -80,14 +80,14 @@ function SessionList({ query }: { query: string }) {
 	return (
 		<div className="rail-sessions">
 			{days.map(({ day, sessions }) => (
-				<section key={day} aria-label={day}>
+				<div key={day}>
 					<h2>{day}</h2>
 					<ul>
 						{sessions.map((session) => (
 							<SessionRow key={session.id} session={session} current={session.id === here} />
 						))}
 					</ul>
-				</section>
+				</div>
 			))}
 			{problem && (
 				<p className="rail-note">
@@ -169,7 +169,7 @@ function ServerList() {
 	const servers = useStore(host, (now) => now.servers);
 	const here = useStore(route, (now) => (now.place === "server" ? now.name : now.place === "servers" ? "" : undefined));
 	return (
-		<section className="rail-servers" aria-label="Servers">
+		<div className="rail-servers">
 			<h2>
 				<a href={hrefOf({ place: "servers" })} aria-current={here === "" ? "page" : undefined}>
 					Servers
@@ -196,7 +196,7 @@ function ServerList() {
 				})}
 			</ul>
 			{servers?.length === 0 && <p className="rail-note">No server is configured.</p>}
-		</section>
+		</div>
 	);
 }
 
