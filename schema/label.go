@@ -1,4 +1,3 @@
-// Package schema prepares tools for models: names that every model API accepts, and schemas within bounds.
 package schema
 
 import (
