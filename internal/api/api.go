@@ -75,7 +75,8 @@ type CallRequest struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Accepted answers 202: the event that records the request, and the call's id where there is one.
+// Accepted answers 202: the event that records the request, and the call's id where there is one. What a message starts
+// is seen in the events.
 type Accepted struct {
 	EventID int64  `json:"eventId"`
 	CallID  string `json:"callId,omitempty"`
@@ -86,9 +87,10 @@ type CancelRequest struct {
 	CallID string `json:"callId,omitempty"`
 }
 
-// Compacted says how many app displays lost their html.
+// Compacted says how many app displays lost their html, and whether the model's view was replaced by a summary.
 type Compacted struct {
-	Displays int `json:"displays"`
+	Displays   int  `json:"displays"`
+	Summarized bool `json:"summarized"`
 }
 
 // Event is one entry of a session's log, and of its stream. Host events (server.changed, catalog.changed)
@@ -134,9 +136,12 @@ type SessionArchived struct {
 }
 
 // SessionCompacted is the data of session.compacted: the app displays of events up to Through have lost their html.
+// With a summary, that is what the model sees from now on in the place of all events up to Summarized; the events stay.
 type SessionCompacted struct {
-	Through  int64 `json:"through"`
-	Displays int   `json:"displays"`
+	Through    int64  `json:"through"`
+	Displays   int    `json:"displays"`
+	Summarized int64  `json:"summarized,omitempty"`
+	Summary    string `json:"summary,omitempty"`
 }
 
 // MessageReceived is the data of message.received.
@@ -151,7 +156,13 @@ type CallRequested struct {
 	Tool      string          `json:"tool"`
 	Title     string          `json:"title"`
 	Arguments json.RawMessage `json:"arguments"`
-	By        string          `json:"by"` // person
+	By        string          `json:"by"` // person, model
+	// TurnID and Step say which step of a turn asked for it, ModelCallID and Label by which id and name of the tool;
+	// only with by model. Server and Tool are empty when there is no such tool.
+	TurnID      string `json:"turnId,omitempty"`
+	Step        int    `json:"step,omitempty"`
+	ModelCallID string `json:"modelCallId,omitempty"`
+	Label       string `json:"label,omitempty"`
 }
 
 // CallStarted is the data of call.started: the request went to the server.
@@ -174,6 +185,7 @@ const (
 	OutcomeError     = "error"
 	OutcomeCancelled = "cancelled"
 	OutcomeUnknown   = "unknown" // the daemon or the connection went away before the answer
+	OutcomeDenied    = "denied"  // a rule or a person said no, so nothing ran
 )
 
 // CallFinished is the data of call.finished. Display carries no toolInput and toolResult here: they are
@@ -396,6 +408,10 @@ type Status struct {
 	CallsRunning   int       `json:"callsRunning"`
 	EventClients   int       `json:"eventClients"`
 	CatalogVersion uint64    `json:"catalogRevision"`
+	QuestionsOpen  int       `json:"questionsOpen"`
+	TurnsRunning   int       `json:"turnsRunning"`
+	// Model answers messages; without one, tools are run by hand.
+	Model *ModelStatus `json:"model,omitempty"`
 	// SandboxSwap is true when both loopback addresses on the port are this daemon's, so that the page may
 	// load app frames from the other loopback name.
 	SandboxSwap bool `json:"sandboxSwap"`

@@ -67,7 +67,7 @@ export interface CallRequest {
 	arguments?: unknown;
 }
 
-/** Accepted answers 202: the event that records the request, and the call's id where there is one. */
+/** Accepted answers 202: the event that records the request, and the call's id where there is one. What a message starts is seen in the events. */
 export interface Accepted {
 	eventId: number;
 	callId?: string;
@@ -78,9 +78,10 @@ export interface CancelRequest {
 	callId?: string;
 }
 
-/** Compacted says how many app displays lost their html. */
+/** Compacted says how many app displays lost their html, and whether the model's view was replaced by a summary. */
 export interface Compacted {
 	displays: number;
+	summarized: boolean;
 }
 
 /** Event is one entry of a session's log, and of its stream. Host events (server.changed, catalog.changed) ride the stream with ID 0: they are hints to fetch again, not part of the log. */
@@ -121,10 +122,12 @@ export interface SessionArchived {
 	archived: boolean;
 }
 
-/** SessionCompacted is the data of session.compacted: the app displays of events up to Through have lost their html. */
+/** SessionCompacted is the data of session.compacted: the app displays of events up to Through have lost their html. With a summary, that is what the model sees from now on in the place of all events up to Summarized; the events stay. */
 export interface SessionCompacted {
 	through: number;
 	displays: number;
+	summarized?: number;
+	summary?: string;
 }
 
 /** MessageReceived is the data of message.received. */
@@ -139,8 +142,13 @@ export interface CallRequested {
 	tool: string;
 	title: string;
 	arguments: unknown;
-	/** person */
+	/** person, model */
 	by: string;
+	/** TurnID and Step say which step of a turn asked for it, ModelCallID and Label by which id and name of the tool; only with by model. Server and Tool are empty when there is no such tool. */
+	turnId?: string;
+	step?: number;
+	modelCallId?: string;
+	label?: string;
 }
 
 /** CallStarted is the data of call.started: the request went to the server. */
@@ -162,6 +170,8 @@ export const OutcomeError = "error";
 export const OutcomeCancelled = "cancelled";
 /** the daemon or the connection went away before the answer */
 export const OutcomeUnknown = "unknown";
+/** a rule or a person said no, so nothing ran */
+export const OutcomeDenied = "denied";
 
 /** CallFinished is the data of call.finished. Display carries no toolInput and toolResult here: they are call.requested's arguments and this event's result. */
 export interface CallFinished {
@@ -387,6 +397,166 @@ export interface Status {
 	callsRunning: number;
 	eventClients: number;
 	catalogRevision: number;
+	questionsOpen: number;
+	turnsRunning: number;
+	/** Model answers messages; without one, tools are run by hand. */
+	model?: ModelStatus;
 	/** SandboxSwap is true when both loopback addresses on the port are this daemon's, so that the page may load app frames from the other loopback name. */
 	sandboxSwap: boolean;
+}
+
+export const EventTurnStarted = "turn.started";
+export const EventTurnStepped = "turn.stepped";
+export const EventTurnFinished = "turn.finished";
+export const EventTurnFailed = "turn.failed";
+export const EventTurnCancelled = "turn.cancelled";
+export const EventText = "text.appended";
+export const EventToolsChanged = "tools.changed";
+export const EventCallApproved = "call.approved";
+export const EventCallDenied = "call.denied";
+export const EventQuestionAsked = "question.asked";
+export const EventQuestionAnswered = "question.answered";
+export const EventQuestionExpired = "question.expired";
+
+/** TurnStarted is the data of turn.started: the model works on what the person said. Exactly one of turn.finished, turn.failed and turn.cancelled follows. */
+export interface TurnStarted {
+	turnId: string;
+	model: string;
+}
+
+/** TurnStepped is the data of turn.stepped: a request goes to the model. Steps of a turn count from 1. */
+export interface TurnStepped {
+	turnId: string;
+	step: number;
+}
+
+/** TurnEnded is the data of turn.finished, turn.failed and turn.cancelled. Failed turns have an error. Limit says which bound of the model cut the last answer short: length, or content_filter. */
+export interface TurnEnded {
+	turnId: string;
+	steps: number;
+	calls: number;
+	durationMs: number;
+	usage: Usage;
+	limit?: string;
+	error?: Error;
+}
+
+/** Usage counts tokens as the model's server told them, all steps of a turn together. All are 0 where it told none. */
+export interface Usage {
+	inputTokens: number;
+	cachedTokens: number;
+	outputTokens: number;
+	reasoningTokens: number;
+	/** ContextTokens is what the last step took of the model's context, ContextLimit how much there is; 0 is unknown. */
+	contextTokens: number;
+	contextLimit: number;
+}
+
+/** TextAppended is the data of text.appended: the model said more. What it says is gathered for a moment first, so one answer is a few of these. The answer of a step is the texts of that step together, reasoning apart. */
+export interface TextAppended {
+	turnId: string;
+	step: number;
+	text: string;
+	/** Text is what the model thought on the way, not its answer */
+	reasoning?: boolean;
+}
+
+/** ToolsChanged is the data of tools.changed: the model is told, with its next step, that the tools are others now. Names are the labels that models see. */
+export interface ToolsChanged {
+	turnId: string;
+	added?: string[];
+	removed?: string[];
+	changed?: string[];
+}
+
+/** CallDecided is the data of call.approved and call.denied: whether a call of the model may run, and what decided. After call.denied comes call.finished with the outcome denied. */
+export interface CallDecided {
+	callId: string;
+	/** deny_rule, excludeTools, includeTools, allow_rule, alwaysAllow, readOnlyHint, session, remembered, mode, person, nobody */
+	source: string;
+	/** a sentence for the person */
+	reason: string;
+	rule?: string;
+}
+
+/** may this tool run? */
+export const QuestionPermission = "permission";
+/** fill this form */
+export const QuestionForm = "form";
+/** open this address */
+export const QuestionURL = "url";
+/** may the server ask the model this? */
+export const QuestionSampling = "sampling";
+/** log in to this server */
+export const QuestionLogin = "login";
+
+/** QuestionAsked is the data of question.asked: something only a person can say. Exactly one of question.answered and question.expired follows, and the first answer counts. Message, Title, Description, Annotations, Schema and URL are the server's own words. */
+export interface QuestionAsked {
+	questionId: string;
+	kind: string;
+	callId?: string;
+	server: string;
+	tool?: string;
+	/** of the tool */
+	title?: string;
+	description?: string;
+	message: string;
+	/** Schema is a form's flat JSON Schema; its order of properties counts. */
+	schema?: unknown;
+	/** whole, to be shown whole */
+	url?: string;
+	/** of the URL, to be shown clearly */
+	host?: string;
+	/** Arguments of the call that wants to run, Annotations what the server claims about the tool. */
+	arguments?: unknown;
+	annotations?: unknown;
+	/** Difference is what the server changed about a tool that was allowed before. */
+	difference?: Difference[];
+	/** Sampling is the request that the server wants put to the model (the params of sampling/createMessage). */
+	sampling?: unknown;
+	/** Warnings are what the person should notice before answering. */
+	warnings?: string[];
+	/** Round counts from 1 how often the call has asked; 0 when that is not known. */
+	round?: number;
+	/** Allowed are the actions an answer may have: once, session, always, no for permission; accept, decline, cancel for a form or a URL; once, no for sampling. */
+	allowed: string[];
+	expiresAt: string;
+}
+
+/** Difference is one change between two definitions of a tool. */
+export interface Difference {
+	where: string;
+	before?: string;
+	after?: string;
+}
+
+/** QuestionAnswered is the data of question.answered. Content is the filled form; it is left out of the log when a field looks like a secret. */
+export interface QuestionAnswered {
+	questionId: string;
+	action: string;
+	/** which surface, such as webshell, or policy */
+	by: string;
+	content?: unknown;
+}
+
+/** QuestionExpired is the data of question.expired: nobody can answer any more. */
+export interface QuestionExpired {
+	questionId: string;
+	/** deadline, withdrawn (its call has ended), restarted (Usher has ended since) */
+	reason: string;
+}
+
+/** AnswerRequest answers a question. Action is one of the question's allowed ones, Content the filled form with accept. By names the surface for others to see, such as webshell; empty is api. */
+export interface AnswerRequest {
+	action: string;
+	content?: unknown;
+	by?: string;
+}
+
+/** ModelStatus is the model that answers messages. */
+export interface ModelStatus {
+	name: string;
+	/** 0 is unknown */
+	contextTokens: number;
+	vision: boolean;
 }
