@@ -45,6 +45,11 @@ export function Shell() {
 	useEffect(() => {
 		void refreshHost();
 		void refreshSessions();
+		const shown = () => {
+			if (!document.hidden) void refreshSessions();
+		};
+		document.addEventListener("visibilitychange", shown);
+		return () => document.removeEventListener("visibilitychange", shown);
 	}, []);
 	useEffect(() => {
 		if (here.place === "session") return;

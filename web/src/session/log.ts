@@ -83,6 +83,8 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 			connected: true,
 			openedAt: now.phase === "ready" ? now.openedAt : begun ? 0 : transcript.lastId,
 		}));
+		// Another window or program may have begun it, or others.
+		void refreshSessions();
 		unfollow();
 		unfollow = follow((after) => api.eventsURL(id, after), transcript.lastId, {
 			onEvent: receive,

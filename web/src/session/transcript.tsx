@@ -11,6 +11,7 @@ import type { Log } from "./log";
 const windowSize = 120;
 const nearEnd = 48;
 const handsOnMs = 500;
+const columnGap = 20;
 
 /** The session in one column, following its end while the person is there. */
 export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log }) {
@@ -23,13 +24,24 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 	const following = useRef(true);
 	const handsOn = useRef(0);
 	const heightBefore = useRef(0);
+	const place = useRef(-1);
 
-	const toEnd = useCallback(() => {
+	// The end is where the last thing begins, if that is an app too tall to be seen whole.
+	const goToEnd = useCallback(() => {
 		const box = scroller.current;
-		if (box) box.scrollTop = box.scrollHeight;
+		const last = column.current?.lastElementChild;
+		if (!box || !last) return;
+		const tall = last.classList.contains("row-app") && last.clientHeight > box.clientHeight - columnGap;
+		box.scrollTop = tall
+			? box.scrollTop + last.getBoundingClientRect().top - box.getBoundingClientRect().top - columnGap
+			: box.scrollHeight;
+		place.current = box.scrollTop;
+	}, []);
+	const toEnd = useCallback(() => {
+		goToEnd();
 		following.current = true;
 		setAtEnd(true);
-	}, []);
+	}, [goToEnd]);
 
 	// Whatever makes the column grow keeps the end in view, unless it is the person who opens something.
 	useLayoutEffect(() => {
@@ -37,12 +49,12 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 		const inner = column.current;
 		if (!box || !inner) return;
 		const follow = new ResizeObserver(() => {
-			if (following.current && performance.now() > handsOn.current) box.scrollTop = box.scrollHeight;
+			if (following.current && performance.now() > handsOn.current) goToEnd();
 		});
 		follow.observe(inner);
-		box.scrollTop = box.scrollHeight;
+		goToEnd();
 		return () => follow.disconnect();
-	}, []);
+	}, [goToEnd]);
 
 	useEffect(() => {
 		const mark = top.current;
@@ -75,7 +87,8 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 				tabIndex={0}
 				onScroll={(event) => {
 					const box = event.currentTarget;
-					const end = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd;
+					const left = box.scrollHeight - box.scrollTop - box.clientHeight;
+					const end = left < nearEnd || Math.abs(box.scrollTop - place.current) < 2;
 					if (!end && performance.now() <= handsOn.current) return;
 					following.current = end;
 					setAtEnd(end);
