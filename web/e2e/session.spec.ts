@@ -97,6 +97,53 @@ test("sessions are renamed, searched, deleted and brought back", async ({ shell 
 	await expect(rail.getByRole("link", { name: /The refusal/ })).toBeHidden();
 });
 
+test("a session that another window deletes says that it is gone", async ({ shell }) => {
+	await pick(shell, "Refuse");
+	await run(shell);
+	await expect(shell.getByRole("article", { name: /Refuse/ })).toBeVisible();
+	const id = shell.url().split("/").at(-1);
+	await shell.evaluate((id) => fetch(`/v1/sessions/${id}`, { method: "DELETE" }), id);
+	await expect(shell.getByText("This session is gone.")).toBeVisible();
+});
+
+test("a long session opens at its end, and the rest comes on the way up", async ({ shell }) => {
+	await pick(shell, "Gallery");
+	await run(shell);
+	await expect(shell.getByRole("article", { name: /Gallery: Done/ })).toBeVisible();
+	const id = shell.url().split("/").at(-1);
+	const calls = 320;
+	await shell.evaluate(
+		async ({ id, calls }) => {
+			const call = (tool: string) =>
+				fetch(`/v1/sessions/${id}/calls`, {
+					method: "POST",
+					headers: { "Content-Type": "application/json" },
+					body: JSON.stringify({ server: "bench", tool }),
+				});
+			for (let made = 0; made < calls; ) {
+				// The daemon says when too many run at once; those are asked for again.
+				const answers = await Promise.all(Array.from({ length: Math.min(16, calls - made) }, () => call("refuse")));
+				made += answers.filter((answer) => answer.status === 202).length;
+			}
+		},
+		{ id, calls },
+	);
+	await shell.reload();
+	const cards = shell.getByRole("article");
+	await expect(cards.last()).toBeInViewport();
+	await expect(shell.getByText(/earlier entries/)).toBeAttached();
+	expect(await cards.count()).toBeLessThan(calls);
+	const transcript = shell.getByRole("region", { name: "Transcript" });
+	const first = shell.getByRole("article", { name: /Gallery/ });
+	await expect(async () => {
+		await transcript.evaluate((box) => box.scrollTo(0, 0));
+		await expect(first).toBeInViewport({ timeout: 500 });
+	}).toPass();
+	await expect(cards).toHaveCount(calls + 1);
+	await shell.getByRole("button", { name: "Latest" }).click();
+	await expect(cards.last()).toBeInViewport();
+});
+
 test("a session that is not there says so", async ({ shell, usher }) => {
 	await shell.goto(`${usher.origin}/#/s/no-such-session`);
 	await expect(shell.getByText("This session is gone.")).toBeVisible();

@@ -7,6 +7,8 @@ export interface StreamHandlers {
 	onEvent(event: Event): void;
 	/** The daemon cannot fill a gap: fetch the log again. */
 	onResync(): void;
+	/** It cannot be opened, and the browser does not say why: ask in another way. */
+	onRefused(): void;
 	/** The connection is up, or has been down for longer than a moment. */
 	onConnected(connected: boolean): void;
 }
@@ -15,12 +17,25 @@ export interface StreamHandlers {
 const types = [
 	"session.created",
 	"session.renamed",
+	"session.archived",
 	"session.compacted",
 	"message.received",
+	"turn.started",
+	"turn.stepped",
+	"turn.finished",
+	"turn.failed",
+	"turn.cancelled",
+	"text.appended",
+	"tools.changed",
 	"call.requested",
+	"call.approved",
+	"call.denied",
 	"call.started",
 	"call.progressed",
 	"call.finished",
+	"question.asked",
+	"question.answered",
+	"question.expired",
 	"notice.raised",
 	"server.changed",
 	"catalog.changed",
@@ -29,6 +44,7 @@ const types = [
 /** A connection that is back within this time is not worth a word. */
 const noticeAfterMs = 1000;
 const firstRetryMs = 250;
+const askAfterMs = 1000;
 const lastRetryMs = 5000;
 
 /**
@@ -77,6 +93,7 @@ export function follow(url: (after: number) => string, after: number, handlers: 
 			mine.close();
 			if (closed || source !== mine) return;
 			lost();
+			if (pause >= askAfterMs) handlers.onRefused();
 			clearTimeout(retry);
 			retry = setTimeout(open, pause);
 			pause = Math.min(pause * 2, lastRetryMs);

@@ -25,6 +25,8 @@ export function outcomeOf(call: CallItem): { tone: Tone; word: string } {
 			return { tone: "good", word: "Done" };
 		case "tool_error":
 			return { tone: "warn", word: "Tool error" };
+		case "denied":
+			return { tone: "off", word: "Denied" };
 		case "cancelled":
 			return { tone: "off", word: "Cancelled" };
 		case "unknown":

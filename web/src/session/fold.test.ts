@@ -10,13 +10,37 @@ describe("fold", () => {
 
 	it("tells the recorded session", () => {
 		expect(whole.title).toBe("Revenue");
-		expect(whole.items.map((item) => item.kind)).toEqual(["call", "call", "message", "notice", "call", "call"]);
+		expect(whole.items.map((item) => item.kind)).toEqual([
+			"call",
+			"call",
+			"message",
+			"notice",
+			"call",
+			"call",
+			"call",
+			"call",
+		]);
 		expect(whole.running).toBe(1);
 		expect(whole.lastId).toBe(events.at(-1)?.id);
 		const calls = whole.items.filter((item): item is CallItem => item.kind === "call");
-		expect(calls.map((call) => call.finished?.outcome)).toEqual(["result", "tool_error", "cancelled", undefined]);
+		expect(calls.map((call) => call.finished?.outcome)).toEqual([
+			"result",
+			"tool_error",
+			"cancelled",
+			undefined,
+			"result",
+			"result",
+		]);
 		expect(calls[0]?.progress?.message).toBe("two of two");
 		expect(calls[3]).toMatchObject({ tool: "slow", progress: { progress: 1, total: 4 } });
+	});
+
+	it("puts away the apps that were compacted, and no later one", () => {
+		const apps = whole.items.flatMap((item) =>
+			item.kind === "call" && item.finished?.display?.type === "mcp_app" ? [item.finished.display] : [],
+		);
+		expect(apps.map((display) => display.html)).toEqual(["", "<p>3</p>"]);
+		expect(apps[0]?.fallbackText).toBe("Revenue: 3");
 	});
 
 	it("gives the same transcript however the log is cut", () => {
@@ -48,7 +72,9 @@ describe("fold", () => {
 		});
 		const callId = whole.items.flatMap((item) => (item.kind === "call" && !item.finished ? [item.callId] : []))[0];
 		const next = fold(whole, [passing("call.progressed", { callId, progress: 2, total: 4 })]);
-		expect(next.items.at(-1)).toMatchObject({ progress: { progress: 2 } });
+		expect(next.items.find((item) => item.kind === "call" && item.callId === callId)).toMatchObject({
+			progress: { progress: 2 },
+		});
 		expect(next.lastId).toBe(whole.lastId);
 		expect(fold(whole, [passing("message.received", { text: "no" })])).toBe(whole);
 	});

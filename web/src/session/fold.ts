@@ -5,6 +5,7 @@ import type {
 	Event,
 	MessageReceived,
 	NoticeRaised,
+	SessionCompacted,
 	SessionRenamed,
 } from "../api/types.gen";
 
@@ -23,6 +24,8 @@ export interface CallItem {
 	progress?: CallProgressed;
 	finished?: CallFinished;
 	finishedAt?: string;
+	/** The event that finished it. */
+	finishedId?: number;
 }
 
 /** What a person wrote. */
@@ -88,6 +91,11 @@ export function fold(before: Transcript, events: readonly Event[]): Transcript {
 			case "session.renamed":
 				draft.title = (event.data as SessionRenamed).title;
 				break;
+			case "session.compacted": {
+				const { through } = event.data as SessionCompacted;
+				items = (items ?? before.items).map((item) => withoutApp(item, through));
+				break;
+			}
 			case "message.received":
 				add({ kind: "message", key, text: (event.data as MessageReceived).text, time: event.time });
 				break;
@@ -130,7 +138,7 @@ export function fold(before: Transcript, events: readonly Event[]): Transcript {
 				change(data.callId, (call) => {
 					if (call.finished) return call;
 					draft.running--;
-					return { ...call, finished: data, finishedAt: event.time };
+					return { ...call, finished: data, finishedAt: event.time, finishedId: event.id };
 				});
 				break;
 			}
@@ -138,4 +146,10 @@ export function fold(before: Transcript, events: readonly Event[]): Transcript {
 	}
 	if (draft.lastId === before.lastId && !items) return before;
 	return { ...draft, items: items ?? before.items, calls: calls ?? before.calls };
+}
+
+/** Apps that were put away to save room keep their place and their text. */
+function withoutApp(item: Item, through: number): Item {
+	if (item.kind !== "call" || !item.finished?.display?.html || (item.finishedId ?? 0) > through) return item;
+	return { ...item, finished: { ...item.finished, display: { ...item.finished.display, html: "" } } };
 }

@@ -45,11 +45,24 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 			hintHostChanged();
 			return;
 		}
-		if (event.type === "session.renamed" || event.type === "call.requested") void refreshSessions();
+		if (event.type.startsWith("session.") || event.type === "call.requested") void refreshSessions();
 		pending.push(event);
 		frame ??= setTimeout(flush, 16);
 	};
 
+	// A stream that does not open may have no session behind it any more, or no login.
+	const ask = async () => {
+		try {
+			await api.events(id, log.get().transcript.lastId, gone.signal);
+		} catch (cause) {
+			if (gone.signal.aborted) return;
+			noticeFailure(cause);
+			if (cause instanceof ApiError && cause.status === 404) {
+				unfollow();
+				log.set((now) => ({ ...now, phase: "missing", connected: true }));
+			}
+		}
+	};
 	const load = async () => {
 		let transcript = emptyTranscript;
 		try {
@@ -89,6 +102,7 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 		unfollow = follow((after) => api.eventsURL(id, after), transcript.lastId, {
 			onEvent: receive,
 			onResync: () => void load(),
+			onRefused: () => void ask(),
 			onConnected: (connected) => {
 				log.set((now) => (now.connected === connected ? now : { ...now, connected }));
 				if (connected) hintHostChanged();
