@@ -39,7 +39,7 @@ func TestACallIsToldFromItsRequestToItsResult(t *testing.T) {
 	}
 	f := open(t, h, conversation.Options{})
 	id := f.create()
-	call := f.begin(id, "s", "t", `{"n":12345678901234567890,"b":1}`)
+	call := f.begin(id, "t", `{"n":12345678901234567890,"b":1}`)
 	end, log := f.finished(id, call)
 
 	if c := <-seen; c.Server != "s" || c.Tool != "t" || string(c.Arguments) != `{"n":12345678901234567890,"b":1}` || c.Owner != id {
@@ -101,7 +101,7 @@ func TestOutcomesStayApart(t *testing.T) {
 				return r, nil
 			}}, conversation.Options{})
 			id := f.create()
-			end, log := f.finished(id, f.begin(id, "s", "t", ""))
+			end, log := f.finished(id, f.begin(id, "t", ""))
 			if end.Outcome != test.want {
 				t.Errorf("outcome %s, want %s", end.Outcome, test.want)
 			}
@@ -146,8 +146,8 @@ func TestCancelReachesTheOneCall(t *testing.T) {
 	h, calls := held()
 	f := open(t, h, conversation.Options{})
 	id, other := f.create(), f.create()
-	first, second := f.begin(id, "s", "a", ""), f.begin(id, "s", "b", "")
-	third := f.begin(other, "s", "c", "")
+	first, second := f.begin(id, "a", ""), f.begin(id, "b", "")
+	third := f.begin(other, "c", "")
 	for range 3 {
 		<-calls
 	}
@@ -181,8 +181,8 @@ func TestCallsAreBounded(t *testing.T) {
 	h, calls := held()
 	f := open(t, h, conversation.Options{CallsPerSession: 2, Calls: 3})
 	a, b := f.create(), f.create()
-	first := f.begin(a, "s", "t", "")
-	f.begin(a, "s", "t", "")
+	first := f.begin(a, "t", "")
+	f.begin(a, "t", "")
 	try := func(session string) error {
 		_, err := f.Call(t.Context(), session, conversation.Direct{Server: "s", Tool: "t"})
 		return err
@@ -190,7 +190,7 @@ func TestCallsAreBounded(t *testing.T) {
 	if err := try(a); !errors.Is(err, conversation.ErrBusy) || !strings.Contains(err.Error(), "in this session") {
 		t.Errorf("a third call of a session: %v", err)
 	}
-	f.begin(b, "s", "t", "")
+	f.begin(b, "t", "")
 	if err := try(b); !errors.Is(err, conversation.ErrBusy) {
 		t.Errorf("a fourth call: %v", err)
 	}
@@ -204,7 +204,7 @@ func TestCallsAreBounded(t *testing.T) {
 	for f.Running() > 2 { // its place is free a moment after its end is told
 		time.Sleep(time.Millisecond)
 	}
-	f.begin(b, "s", "t", "")
+	f.begin(b, "t", "")
 	if err := try("s_nothing"); !errors.Is(err, conversation.ErrNotFound) && !errors.Is(err, conversation.ErrBusy) {
 		t.Errorf("a session that is not there: %v", err)
 	}
@@ -294,7 +294,7 @@ func TestProgressIsCoalesced(t *testing.T) {
 func TestAResultBeyondTheBoundKeepsItsBeginning(t *testing.T) {
 	f := open(t, text("é"+strings.Repeat("0123456789", 2_000_000)), conversation.Options{})
 	id := f.create()
-	end, log := f.finished(id, f.begin(id, "s", "t", ""))
+	end, log := f.finished(id, f.begin(id, "t", ""))
 	if size := len(log[len(log)-1].Data); size > 300<<10 {
 		t.Errorf("the event has %d bytes", size)
 	}
@@ -344,7 +344,7 @@ func TestCloseEndsAndRecordsWhatRuns(t *testing.T) {
 	h, calls := held()
 	f := open(t, h, conversation.Options{})
 	id := f.create()
-	call := f.begin(id, "s", "t", "")
+	call := f.begin(id, "t", "")
 	<-calls
 	if err := f.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestCloseIsBounded(t *testing.T) {
 		return result("late"), nil
 	}}, conversation.Options{})
 	id := f.create()
-	f.begin(id, "s", "t", "")
+	f.begin(id, "t", "")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := f.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -92,9 +92,9 @@ func (f fixture) create() string {
 	return s.ID
 }
 
-func (f fixture) begin(session, server, tool, args string) string {
+func (f fixture) begin(session, tool, args string) string {
 	f.t.Helper()
-	accepted, err := f.Call(f.t.Context(), session, conversation.Direct{Server: server, Tool: tool, Arguments: json.RawMessage(args)})
+	accepted, err := f.Call(f.t.Context(), session, conversation.Direct{Server: "s", Tool: tool, Arguments: json.RawMessage(args)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func TestDeleteEndsWhatRuns(t *testing.T) {
 	h, calls := held()
 	f := open(t, h, conversation.Options{})
 	id := f.create()
-	f.begin(id, "s", "t", "")
+	f.begin(id, "t", "")
 	<-calls
 	w := f.Watch(id)
 	defer w.Close()
@@ -169,11 +169,11 @@ func TestCompactionKeepsTheTextOfApps(t *testing.T) {
 	id := f.create()
 	w := f.Watch(id) // so that events are in memory too
 	defer w.Close()
-	first := f.begin(id, "s", "app", `{"n":12345678901234567890}`)
+	first := f.begin(id, "app", `{"n":12345678901234567890}`)
 	f.finished(id, first)
-	plain := f.begin(id, "s", "plain", "")
+	plain := f.begin(id, "plain", "")
 	f.finished(id, plain)
-	second := f.begin(id, "s", "app", "")
+	second := f.begin(id, "app", "")
 	_, before := f.finished(id, second)
 
 	if n, err := f.Compact(t.Context(), id); n != 2 || err != nil {

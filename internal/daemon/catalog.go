@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,7 +51,7 @@ func (c *catalogCache) encoded(catalog *usher.Catalog) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body = body[:len(body):len(body)] // appending to it makes a copy
+	body = slices.Clip(body) // appending to it makes a copy
 	c.made, c.revision, c.body = true, catalog.Revision, body
 	return body, nil
 }

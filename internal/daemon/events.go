@@ -91,7 +91,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, found conversati
 		err = out.Retry(streamRetry)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // the client has left
+		return nil // the client has left
 	}
 	f := follower{server: s, out: out, session: found.ID, after: after}
 	if after > found.LastEventID {

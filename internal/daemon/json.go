@@ -22,8 +22,7 @@ import (
 func decode(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return err
 		}
 		return refuse(codeJSON, "The body was not received whole.", "")
@@ -85,8 +84,8 @@ func jsonKind(t reflect.Type) string {
 
 func fieldNames(t reflect.Type) []string {
 	var fields []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fields = append(fields, name)
 	}
 	return fields

@@ -176,7 +176,7 @@ func (l *Listeners) authority(name string) string {
 }
 
 func (l *Listeners) baseContext(ctx context.Context) func(net.Listener) context.Context {
-	return func(net.Listener) context.Context { return ctx } //nolint:fatcontext // one context for all connections
+	return func(net.Listener) context.Context { return ctx }
 }
 
 // names are what the daemon may be asked by: the values of Host that are its own.

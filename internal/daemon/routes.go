@@ -12,13 +12,13 @@ import (
 type Auth string
 
 const (
-	// AuthNone: everyone who may reach the daemon by one of its names. Nothing secret is behind these.
+	// AuthNone admits everyone who reaches the daemon by one of its names. Nothing secret is behind these routes.
 	AuthNone Auth = "none"
-	// AuthCode: everyone, from the daemon's own page; the body holds the one-time code.
+	// AuthCode admits everyone on the daemon's own page; the body holds the one-time code.
 	AuthCode Auth = "code"
-	// AuthPerson: a logged-in browser, or a program with the bearer token.
+	// AuthPerson admits a logged-in browser, and a program with the bearer token.
 	AuthPerson Auth = "person"
-	// AuthBearer: a program with the bearer token.
+	// AuthBearer admits a program with the bearer token.
 	AuthBearer Auth = "bearer"
 )
 

@@ -12,7 +12,7 @@ import (
 // DefaultMaxEvent bounds the size of one event that is read, in bytes.
 const DefaultMaxEvent = 64 << 20
 
-// ErrTooLarge: an event is larger than the reader takes.
+// ErrTooLarge says that an event is larger than the reader takes.
 var ErrTooLarge = errors.New("sse: the event is too large")
 
 // Reader reads a stream. It is not safe for concurrent use.

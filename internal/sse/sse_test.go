@@ -37,7 +37,11 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	response, err := http.Get(server.URL)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +141,7 @@ func TestAWriteToAClientThatDoesNotReadEnds(t *testing.T) {
 		failed <- err
 	}))
 	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

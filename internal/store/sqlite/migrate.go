@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -68,7 +69,7 @@ func migrateOne(ctx context.Context, db *sql.DB, version int, name string) error
 			Message: fmt.Sprintf("its tables were made by another %s than this usher's", name),
 			Hint:    "Use the usher that made it, or give this one a place of its own with --data-dir.",
 		}
-	case err != sql.ErrNoRows: //nolint:errorlint // Scan returns it unwrapped
+	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
