@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +21,10 @@ import (
 
 func TestMain(m *testing.M) {
 	ushertest.Main()
+	if size, err := strconv.Atoi(os.Getenv(echoVar)); err == nil {
+		echo(os.Stdin, os.Stdout, size)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
