@@ -115,6 +115,19 @@ test("every kind of content is shown, and a link only when asked", async ({ shel
 	await expect(shell.getByRole("dialog", { name: "bench://readme" })).toContainText("Contents of bench://readme");
 });
 
+test("content that is wrong in every way harms neither the page nor the rest of it", async ({ shell }) => {
+	shell.on("dialog", () => {
+		throw new Error("a script of the server ran");
+	});
+	await pick(shell, "Mess");
+	await run(shell);
+	const card = shell.getByRole("article", { name: /Mess/ });
+	await expect(card.getByText("still here")).toBeVisible();
+	await expect(card.getByRole("link", { name: "click" })).toHaveCount(0);
+	await expect(card.locator("img[src=x]")).toHaveCount(0);
+	await expect(card).toContainText("deep");
+});
+
 test("errors say what failed, where, and what to do", async ({ shell }) => {
 	await pick(shell, "Refuse");
 	await run(shell);

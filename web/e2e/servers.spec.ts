@@ -1,4 +1,4 @@
-import { expect, manyTools, test } from "./usher";
+import { benchServers, expect, manyTools, test, Usher } from "./usher";
 
 test("the table tells how every server stands", async ({ shell, usher }) => {
 	await shell.goto(`${usher.origin}/#/servers`);
@@ -51,6 +51,28 @@ test("servers are turned off, on, and connected anew", async ({ shell, usher }) 
 	await shell.getByRole("button", { name: "Reconnect" }).click();
 	await expect.poll(async () => Number(await starts())).toBeGreaterThan(before);
 	await expect(shell.locator(".facts")).toContainText("Ready");
+});
+
+test("a project's server runs once a person saw what would run", async ({ page }) => {
+	const usher = new Usher();
+	try {
+		usher.project({ bench: benchServers.bench });
+		await usher.start();
+		await page.goto(usher.url);
+		await page.getByRole("link", { name: /Waits for your approval bench/ }).click();
+		await page.getByRole("button", { name: "Review and approve" }).click();
+		const dialog = page.getByRole("dialog", { name: "Approve bench?" });
+		await expect(dialog.locator("pre")).toContainText("node");
+		await expect(dialog.locator("pre")).toContainText("fixtures/server.mjs");
+		await expect(dialog).toContainText(".mcp.json");
+		await dialog.getByRole("button", { name: "Not now" }).click();
+		await expect(page.locator(".facts")).toContainText("Waits for your approval");
+		await page.getByRole("button", { name: "Review and approve" }).click();
+		await dialog.getByRole("button", { name: "Approve and start" }).click();
+		await expect(page.locator(".facts")).toContainText("Ready");
+	} finally {
+		await usher.close();
+	}
 });
 
 test.describe("with thousands of tools", () => {

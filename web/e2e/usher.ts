@@ -31,10 +31,17 @@ export class Usher {
 	/** The address alone. */
 	origin = "";
 	stderr = "";
+	/** Further flags of `usher serve`. */
+	flags: string[] = [];
+
+	/** Lets the working directory's project file name servers, which run only once a person approved them. */
+	project(servers: Record<string, unknown>): void {
+		writeFileSync(join(this.dir, ".mcp.json"), JSON.stringify({ mcpServers: servers }, null, 2));
+	}
 
 	/** Starts the daemon; with servers undefined nothing is configured, and it offers its tour. */
 	async start(servers?: Record<string, unknown>, addr = "127.0.0.1:0"): Promise<void> {
-		const args = ["serve", "--json", "--addr", addr, "--data-dir", join(this.dir, "data")];
+		const args = ["serve", "--json", "--addr", addr, "--data-dir", join(this.dir, "data"), ...this.flags];
 		if (servers) {
 			const config = join(this.dir, "usher.json");
 			writeFileSync(config, JSON.stringify({ mcpServers: servers }, null, 2));

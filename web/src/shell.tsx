@@ -9,7 +9,9 @@ import { refreshSessions } from "./session/sessions";
 import { go, route } from "./store/route";
 import { useStore } from "./store/store";
 import { toasts } from "./store/toast";
+import { Boundary } from "./ui/boundary";
 import { Icon } from "./ui/icons";
+import { Empty } from "./ui/problem";
 
 const ServersPage = lazy(() => import("./servers/table").then((m) => ({ default: m.ServersPage })));
 const ServerPage = lazy(() => import("./servers/page").then((m) => ({ default: m.ServerPage })));
@@ -109,22 +111,24 @@ export function Shell() {
 				<button type="button" className="shell-veil" aria-label="Close the drawer" onClick={() => setDrawer(false)} />
 			)}
 			<div className="shell-page" inert={drawer}>
-				<Suspense fallback={<main className="page" id="main" />}>
-					{here.place === "session" && (
-						<SessionPage id={here.id} railButton={railButton} main={main} onPalette={setPalette} />
-					)}
-					{here.place === "servers" && <ServersPage railButton={railButton} main={main} />}
-					{here.place === "server" && (
-						<ServerPage
-							key={here.name}
-							name={here.name}
-							tab={here.tab}
-							railButton={railButton}
-							main={main}
-							onPicked={toBench}
-						/>
-					)}
-				</Suspense>
+				<Boundary key={here.place} fallback={<Broken />}>
+					<Suspense fallback={<main className="page" id="main" />}>
+						{here.place === "session" && (
+							<SessionPage id={here.id} railButton={railButton} main={main} onPalette={setPalette} />
+						)}
+						{here.place === "servers" && <ServersPage railButton={railButton} main={main} />}
+						{here.place === "server" && (
+							<ServerPage
+								key={here.name}
+								name={here.name}
+								tab={here.tab}
+								railButton={railButton}
+								main={main}
+								onPicked={toBench}
+							/>
+						)}
+					</Suspense>
+				</Boundary>
 			</div>
 			<Suspense fallback={null}>{peeking && <PeekHost />}</Suspense>
 			{/* Not on demand: what is typed after the key that opens it must not be lost. */}
@@ -132,6 +136,20 @@ export function Shell() {
 			{help && <HelpDialog onClose={() => setHelp(false)} />}
 			<Toasts />
 		</div>
+	);
+}
+
+/** A part of the page did not come, or did not stand: most often the daemon was exchanged for a newer one. */
+function Broken() {
+	return (
+		<main className="page" id="main">
+			<Empty title="This page broke.">
+				<p>The daemon may be another version than the page. Nothing is lost; reloading fetches the matching one.</p>
+				<button type="button" className="button primary" onClick={() => location.reload()}>
+					Reload
+				</button>
+			</Empty>
+		</main>
 	);
 }
 

@@ -1,10 +1,11 @@
-import { Component, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { isObject, plainJSON } from "../api/json";
 import type { Display } from "../api/types.gen";
 import { AppView } from "../app";
 import { host } from "../catalog/host";
 import { useStore } from "../store/store";
 import { theme as themeStore } from "../store/theme";
+import { Boundary } from "../ui/boundary";
 import { Dialog } from "../ui/dialog";
 import { clockTime, duration, exactTime } from "../ui/format";
 import { Mark } from "../ui/mark";
@@ -92,7 +93,7 @@ export default function AppCard(props: { call: CallItem; display: Display; child
 			)}
 			<div ref={place} className="app-place" hidden={problem !== undefined || showText}>
 				{live && problem === undefined && (
-					<Guard key={round} onError={fail}>
+					<Boundary key={round} fallback={null} onError={fail}>
 						<AppView
 							display={display}
 							toolInput={input}
@@ -109,7 +110,7 @@ export default function AppCard(props: { call: CallItem; display: Display; child
 							theme={theme}
 							onProblem={fail}
 						/>
-					</Guard>
+					</Boundary>
 				)}
 				{resting && !live && (
 					<p className="app-resting">
@@ -131,20 +132,6 @@ export default function AppCard(props: { call: CallItem; display: Display; child
 			{explaining && <Explain display={display} problem={problem} onClose={() => setExplaining(false)} />}
 		</article>
 	);
-}
-
-/** An app's host that throws costs its own card, not the page. */
-class Guard extends Component<{ onError(reason: string): void; children: ReactNode }, { failed: boolean }> {
-	override state = { failed: false };
-	static getDerivedStateFromError() {
-		return { failed: true };
-	}
-	override componentDidCatch(error: unknown) {
-		this.props.onError(error instanceof Error ? error.message : String(error));
-	}
-	override render() {
-		return this.state.failed ? null : this.props.children;
-	}
 }
 
 const needs: [key: string, what: string][] = [

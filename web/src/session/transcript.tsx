@@ -1,7 +1,9 @@
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { TextBlock } from "../content/text";
+import { Boundary } from "../ui/boundary";
 import { clockTime, exactTime } from "../ui/format";
 import { Icon } from "../ui/icons";
+import { Code } from "../ui/jsonview";
 import { Mark } from "../ui/mark";
 import { CallCard, outcomeOf } from "./card";
 import type { Item } from "./fold";
@@ -108,12 +110,13 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 						</div>
 					)}
 					{items.slice(from).map((item, i) => (
-						<Row
-							key={item.key}
-							item={item}
-							sessionId={sessionId}
-							openAtFirst={Number(item.key) > log.openedAt || from + i === items.length - 1}
-						/>
+						<Boundary key={item.key} fallback={<Undrawable item={item} />}>
+							<Row
+								item={item}
+								sessionId={sessionId}
+								openAtFirst={Number(item.key) > log.openedAt || from + i === items.length - 1}
+							/>
+						</Boundary>
 					))}
 				</div>
 			</section>
@@ -162,6 +165,16 @@ const Row = memo(function Row({
 			);
 	}
 });
+
+/** What a server sent can be stranger than its card expects; it is shown all the same. */
+function Undrawable({ item }: { item: Item }) {
+	return (
+		<details className="row card card-body">
+			<summary>This entry cannot be drawn. As it is kept:</summary>
+			<Code text={JSON.stringify(item, null, 2)} />
+		</details>
+	);
+}
 
 /** Says how calls end, once each, to those who do not see the cards. */
 function Announcer({ log }: { log: Log }) {
