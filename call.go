@@ -16,7 +16,8 @@ import (
 // Three outcomes stay apart: a result; a result with IsError, which is the tool's own failure and meant for the
 // model; and an error, always a *[client.Error], when there is no result. CodeUnknown means that the request
 // was sent and the connection was lost before the answer: the call is repeated only if the server is trusted and
-// declares the tool read-only or idempotent. Ending ctx tells the server and returns at once.
+// declares the tool read-only or idempotent. CodeDenied means that nothing was sent, because a rule or a person said
+// no. Ending ctx tells the server and returns at once.
 func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 	began := time.Now()
 	s, err := h.find(c.Server)
@@ -37,11 +38,16 @@ func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 	var era client.Era
 	var version string
 	var display Display
+	var permitted string
 	res, err := onSession(ctx, s, client.PhaseCall, func(sess *client.Session) (*client.Result, bool, error) {
 		var err error
 		if tool, err = s.lookup(c.Tool); err != nil {
 			return nil, false, err
 		}
+		if err := s.permit(ctx, c, tool, args, &permitted); err != nil {
+			return nil, false, err
+		}
+		ctx := context.WithValue(ctx, scopeKey{}, scope{owner: c.Owner, call: c.ID, tool: tool.Name, title: tool.Title})
 		res, err := sess.Call(ctx, c.Tool, args, client.CallOptions{OnProgress: c.OnProgress, OutputSchema: tool.OutputSchema})
 		if err != nil {
 			return nil, repeatable(s.spec.Trust, tool.Annotations), err

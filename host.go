@@ -2,6 +2,7 @@ package usher
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,10 +10,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/nearest"
+	"github.com/usher-mcp/usher/permission"
 )
 
 // Options configure a [Host]. The zero value is a host without servers. Open copies what it needs.
@@ -25,6 +28,21 @@ type Options struct {
 	Info client.Implementation
 	// Approvals decides whether a server may be started at all; nil approves every server.
 	Approvals Approvals
+	// Permissions decides whether a call may run, with [Options.Ask] where it cannot say. Nil lets every tool run that
+	// its server's configuration does not exclude.
+	Permissions *permission.Gate
+	// Ask puts a question to a person and returns the answer; it must return when ctx ends, which is when the question
+	// was withdrawn or its deadline is over. An error is no answer: nothing runs, and a form is cancelled. Nil means
+	// that nobody can be asked, and servers are told so. It is called from many goroutines at once.
+	Ask func(ctx context.Context, q Question) (Answer, error)
+	// AskTime is how long a question waits; 0 means [DefaultAskTime].
+	AskTime time.Duration
+	// Sample puts a server's request to a model, after the person agreed, and returns a CreateMessageResult. owner is
+	// that of the call. Nil, or a nil Ask: servers are told that there is no model.
+	Sample func(ctx context.Context, owner string, request client.Sampling) (json.RawMessage, error)
+	// Roots lists the directories that a server may know of while it works for the owner of a call; owner is empty
+	// where that cannot be told. Nil: servers are told that there are no roots.
+	Roots func(ctx context.Context, owner string) ([]client.Root, error)
 	// Trace receives every protocol frame of every server; nil for none. It must be quick and not keep the data.
 	Trace func(client.Frame)
 	// Launcher starts the servers' processes; nil starts them and keeps no record. See [client.NewLauncher].
@@ -62,6 +80,12 @@ type Host struct {
 	launcher  client.Launcher
 	redact    func(string) string
 
+	gate    *permission.Gate
+	asker   func(context.Context, Question) (Answer, error)
+	askTime time.Duration
+	sample  func(context.Context, string, client.Sampling) (json.RawMessage, error)
+	roots   func(context.Context, string) ([]client.Root, error)
+
 	servers []*server // configured order
 	byName  map[string]*server
 
@@ -89,6 +113,14 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		launcher:  o.Launcher,
 		redact:    config.NewRedactor(o.Servers...).String,
 		byName:    make(map[string]*server, len(o.Servers)),
+		gate:      o.Permissions,
+		asker:     o.Ask,
+		askTime:   o.AskTime,
+		sample:    o.Sample,
+		roots:     o.Roots,
+	}
+	if h.askTime <= 0 {
+		h.askTime = DefaultAskTime
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)

@@ -30,15 +30,17 @@ const (
 // server keeps one configured server alive. Its run loop is the only one to start and end sessions; everybody
 // else states a wish (restart, setEnabled, approve) and waits for the state to change.
 type server struct {
-	h    *Host
-	spec config.Server
+	h           *Host
+	spec        config.Server
+	fingerprint string
 
 	mu       sync.Mutex
 	st       ServerStatus
 	sess     *client.Session // the running session; nil when there is none
 	last     *client.Session // the running one or the one before, for its stderr
 	snap     snapshot
-	listed   bool // snap belongs in the catalog though the server is not ready yet
+	listed   bool     // snap belongs in the catalog though the server is not ready yet
+	remarks  []string // what became of its questions, for its warnings
 	enabled  bool
 	approved bool
 	wishes   int                // grows with each wish
@@ -49,7 +51,7 @@ type server struct {
 
 func newServer(h *Host, spec config.Server) *server {
 	s := &server{
-		h: h, spec: spec,
+		h: h, spec: spec, fingerprint: config.Fingerprint(spec),
 		enabled:  !spec.Disabled,
 		approved: h.approvals == nil || h.approvals.Approved(spec),
 		changed:  make(chan struct{}),
@@ -175,6 +177,7 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 		Trace:         s.h.trace,
 		OnListChanged: dirty.add,
 		Launcher:      s.h.launcher,
+		Handler:       s.handler(),
 	})
 	if err != nil {
 		return -1, s.asError(client.PhaseHandshake, err)
@@ -386,6 +389,7 @@ func (s *server) status() ServerStatus {
 	if s.sess != nil {
 		st.Warnings = append(st.Warnings, s.sess.Warnings()...)
 	}
+	st.Warnings = append(st.Warnings, s.remarks...)
 	return st
 }
 

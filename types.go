@@ -7,6 +7,7 @@ import (
 	"github.com/usher-mcp/usher/apps"
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/permission"
 )
 
 // State is where a server is in its life.
@@ -96,9 +97,19 @@ type Call struct {
 	Tool   string
 	// Arguments is a JSON object; nil means {}.
 	Arguments json.RawMessage
-	// Owner names the session the call belongs to; progress and questions stay with it.
-	Owner      string
+	// Owner names the session the call belongs to; progress and questions stay with it. ID names the call in its
+	// questions.
+	Owner, ID  string
 	OnProgress func(client.Progress)
+
+	// Mode, when not empty, replaces the mode of [Options.Permissions] for this call.
+	Mode permission.Mode
+	// Consented says that a person asked for exactly this call, so that nobody needs to be asked whether it may run.
+	// What rules or the mode deny is denied all the same.
+	Consented bool
+	// OnDecision is told what [Options.Permissions] decided, before anything is sent. It may be called again when the
+	// server had to be connected anew and has changed the tool meanwhile.
+	OnDecision func(permission.Decision)
 }
 
 // Result is what a call returned: everything the server sent, and how to show it.
