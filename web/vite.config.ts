@@ -15,7 +15,13 @@ export default defineConfig({
 		modulePreload: { polyfill: false },
 		sourcemap: false,
 	},
-	server: { proxy: { "/v1": daemon, "/sandbox": daemon } },
+	server: {
+		host: "127.0.0.1",
+		// The daemon answers its own page alone, so the proxy speaks for that.
+		proxy: Object.fromEntries(
+			["/v1", "/sandbox"].map((path) => [path, { target: daemon, changeOrigin: true, headers: { origin: daemon } }]),
+		),
+	},
 	test: {
 		environment: "happy-dom",
 		include: ["src/**/*.test.{ts,tsx}"],

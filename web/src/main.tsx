@@ -6,6 +6,7 @@ import { auth, logIn, takeCode } from "./store/auth";
 import { useStore } from "./store/store";
 import "./ui/tokens.css";
 import "./ui/base.css";
+import "./ui/controls.css";
 import "./shell.css";
 import "./session/session.css";
 import "./bench/bench.css";

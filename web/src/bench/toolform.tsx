@@ -3,7 +3,8 @@ import type { Tool } from "../api/types.gen";
 import { readSchema } from "../schema/model";
 import { type Findings, makeChecker } from "../schema/validate";
 import { argumentsText, type Draft, setArgs, setText } from "./draft";
-import { type FormContext, FormState, ObjectFields } from "./fields";
+import { ObjectFields } from "./fields";
+import { type FormContext, FormState } from "./inputs";
 
 /** Checks a tool's arguments as they are written. */
 export function useFindings(tool: Tool | undefined, draft: Draft): Findings {
