@@ -14,10 +14,10 @@ var layers = [][]string{
 	{
 		// Ground: rules and formats that know no other package of ours.
 		"apps", "permission", "schema", "web",
-		"internal/api", "internal/archtest", "internal/nearest", "internal/sse", "internal/stdio", "internal/wire",
+		"internal/api", "internal/archtest", "internal/model/modeltest", "internal/nearest", "internal/sse", "internal/stdio", "internal/wire",
 	},
-	{"config", "internal/sandbox", "internal/model"},
-	{"internal/approval", "internal/oauth", "internal/remote", "internal/tour"},
+	{"config", "internal/sandbox"},
+	{"internal/approval", "internal/grants", "internal/model", "internal/oauth", "internal/remote", "internal/tour"},
 	{"client"},
 	{"ushertest"},
 	{".", "ushertest/fx"}, // usher, the host
