@@ -106,7 +106,7 @@ test("a tool is found, filled in, run and read without a pointer", async ({ shel
 	await shell.keyboard.press("Control+Enter");
 	const card = shell.getByRole("article", { name: "bench, Slow work: Done" });
 	await expect(card).toBeVisible();
-	await expect(shell.locator(".said")).toHaveText("Slow work of bench: Done");
+	await expect(shell.locator(".transcript").getByRole("status")).toHaveText("Slow work of bench: Done");
 	const toggle = card.getByRole("button", { expanded: true });
 	await toggle.focus();
 	await shell.keyboard.press("Enter");

