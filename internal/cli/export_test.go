@@ -28,7 +28,7 @@ func KeyedArguments(schema string, pairs ...string) (string, error) {
 // Shapes are what each command prints with --json, by the heading under which docs/cli.md shows it.
 func Shapes() map[string]any {
 	return map[string]any{
-		"Errors": api.Problem{}, "usher servers": serversOutput{}, "usher tools": toolsOutput{}, "usher call": callOutput{},
+		"Errors": api.Problem{}, "usher servers": serversOutput{}, "usher tools": toolsOutput{}, "usher tools --for": toolSchemaOutput{}, "usher call": callOutput{},
 		"usher resources": resourcesOutput{}, "usher read": readOutput{}, "usher prompts": promptsOutput{},
 		"usher prompt": promptMessagesOutput{}, "usher approve": approveOutput{}, "usher version": versionOutput{},
 		"Trace files": traceLine{},

@@ -40,14 +40,23 @@ type rejectedOutput struct {
 }
 
 func newToolsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "tools [SERVER]",
-		Short: "List the tools of all servers, or of one",
+	var profile string
+	cmd := &cobra.Command{
+		Use:   "tools [SERVER | TOOL --for PROFILE]",
+		Short: "List the tools of all servers, or of one; show a tool's schema as a model gets it",
 		Args:  arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.list(cmd.Context(), args, a.listTools)
+			switch {
+			case !cmd.Flags().Changed("for"):
+				return a.list(cmd.Context(), args, a.listTools)
+			case len(args) == 0:
+				return usageError(cmd, "TOOL is missing")
+			}
+			return a.explainTool(cmd, args[0], profile)
 		},
 	}
+	cmd.Flags().StringVar(&profile, "for", "", "show the input schema of one tool as it is sent to a model: "+profiles())
+	return cmd
 }
 
 // list runs a listing over all servers, or over the one that args names.
