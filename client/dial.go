@@ -138,6 +138,9 @@ func (s *Session) openLegacy(ctx context.Context) error {
 		s.setLogLevel(ctx)
 		return nil
 	}
+	if failed := s.link.failure(); failed != nil && ctx.Err() == nil {
+		return s.translate(ctx, PhaseHandshake, failed)
+	}
 	refusal := sdkError(err)
 	if refusal == nil {
 		return s.translate(ctx, PhaseHandshake, s.handshakeError(ctx, err))
@@ -270,11 +273,5 @@ func (s *Session) discoverError(ctx context.Context, err error) *Error {
 	case codeMissingCapability, codeHeaderMismatch:
 		e.Code = CodeIncompat
 	}
-	return e
-}
-
-func (s *Session) dialRemote(context.Context) error {
-	e := s.newError(PhaseConfig, CodeUnsupported, "remote servers are not supported by this build")
-	e.Hint = "Configure the server with a command."
 	return e
 }

@@ -36,6 +36,7 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 		remote  *wire.RemoteError
 		timeout *wire.TimeoutError
 		lost    *wire.LostError
+		unsent  *wire.SendError
 	)
 	e := s.newError(phase, CodeProtocol, "")
 	e.Err = err
@@ -49,6 +50,8 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 	case errors.As(err, &timeout):
 		e.Code, e.Message = CodeTimeout, timeout.Error()
 		e.Hint = timeoutHint(phase, timeout.Clock)
+	case errors.As(err, &unsent):
+		s.explainSend(e, unsent)
 	case errors.As(err, &lost):
 		s.explainLoss(ctx, e, lost)
 	case errors.Is(err, errWindow):
@@ -107,7 +110,7 @@ func refusalHint(r *wire.RemoteError) string {
 // out, unavailable otherwise.
 func (s *Session) explainLoss(ctx context.Context, e *Error, lost *wire.LostError) {
 	e.Code, e.Message = CodeUnavailable, "the connection was closed"
-	if !s.closed.Load() && s.proc != nil {
+	if !s.closed.Load() && s.proc != nil && s.link == nil {
 		s.exitStatus(ctx)
 		e.Message, e.Stderr = "the server closed its output", s.tail()
 		if status := s.proc.ExitStatus(); status != "" {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,6 +46,7 @@ type Session struct {
 	server      *discovery
 	negotiation Negotiation
 	proc        Process
+	link        *link // nil unless the server is remote
 	conn        *wire.Conn
 	sdk         *mcp.ClientSession
 
@@ -97,6 +99,8 @@ func (s *Session) open(r io.ReadCloser, w io.WriteCloser) {
 		Notify:    s.notified,
 		Serve:     s.serve,
 		Handshake: s.handshake,
+
+		HandshakeFailed: s.link.handshakeFailed,
 	})
 }
 
@@ -141,7 +145,9 @@ func (s *Session) watch() {
 		return // Close does the rest
 	}
 	s.conn.Stop()
-	s.await(s.proc.Done(), lastWords)
+	if s.link == nil {
+		s.await(s.proc.Done(), lastWords)
+	}
 	if !s.closed.Load() {
 		s.err = s.gone()
 	}
@@ -167,6 +173,12 @@ func (s *Session) gone() *Error {
 	}
 	e := s.newError("", CodeUnavailable, message)
 	e.Err, e.Stderr = s.conn.Err(), s.tail()
+	if s.link != nil {
+		e.Message = "the connection was lost"
+		if failed, ok := errors.AsType[*wire.SendError](e.Err); ok {
+			s.explainSend(e, failed)
+		}
+	}
 	return e
 }
 

@@ -50,6 +50,8 @@ type Config struct {
 	// Serve answers the server's questions (elicitation/create, sampling/createMessage, roots/list); other requests
 	// go to the SDK. Its ctx ends when the server withdraws the question or the connection ends.
 	Serve func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *RemoteError)
+	// HandshakeFailed gets the reason when the SDK's initialize request could not be delivered.
+	HandshakeFailed func(error)
 	// Handshake sees the raw answer to the SDK's initialize request and returns what the SDK gets instead.
 	Handshake func(result json.RawMessage) json.RawMessage
 }
@@ -236,6 +238,9 @@ func (c *Conn) fail(id []byte, err error) {
 		}
 	default:
 		if c.takeSDK(n) != "" {
+			if c.cfg.HandshakeFailed != nil {
+				c.cfg.HandshakeFailed(err)
+			}
 			wireErr := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 			c.toSDK(&jsonrpc.Response{ID: sdkID(n), Error: wireErr})
 		}

@@ -57,3 +57,10 @@ func (e *TimeoutError) Error() string {
 
 // Timeout is true, as net.Error has it.
 func (e *TimeoutError) Timeout() bool { return true }
+
+// SendError says that a request could not be delivered, or that its answer was none of the protocol.
+type SendError struct{ Err error }
+
+func (e *SendError) Error() string { return e.Err.Error() }
+
+func (e *SendError) Unwrap() error { return e.Err }

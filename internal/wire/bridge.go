@@ -1,0 +1,190 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	notifyLimit = 10 * time.Second
+	// maxPosts bounds the messages under way at once.
+	maxPosts = 256
+)
+
+// Bridge makes the two byte streams that a Conn needs out of a connection of the SDK that carries one message per HTTP
+// request. Requests go out side by side, because each of them may take as long as its answer; notifications go out one
+// after the other, each before what follows it.
+type Bridge struct {
+	inner mcp.Connection
+	fatal func(error) bool
+	in    *io.PipeReader
+	feed  *io.PipeWriter
+
+	life context.Context //nolint:containedctx // the lifetime of the connection itself
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	once sync.Once
+	slot chan struct{}
+
+	mu    sync.Mutex
+	bound *Conn
+	posts map[string]context.CancelFunc // by raw id
+}
+
+// NewBridge takes inner over. Give Reader and Writer to New, and the Conn to Bind before anything is sent. fatal tells
+// which failures to send are the end of inner, because inner itself does not.
+func NewBridge(inner mcp.Connection, fatal func(error) bool) *Bridge {
+	b := &Bridge{inner: inner, fatal: fatal, slot: make(chan struct{}, maxPosts), posts: make(map[string]context.CancelFunc)}
+	b.in, b.feed = io.Pipe()
+	b.life, b.stop = context.WithCancel(context.Background())
+	b.wg.Go(b.pump)
+	return b
+}
+
+// Bind tells which connection's requests fail when one cannot be sent.
+func (b *Bridge) Bind(c *Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bound = c
+}
+
+// Reader is what the server sends, one message a line.
+func (b *Bridge) Reader() io.ReadCloser { return b.in }
+
+// Writer takes whole lines.
+func (b *Bridge) Writer() io.WriteCloser { return bridgeWriter{b} }
+
+type bridgeWriter struct{ *Bridge }
+
+func (w bridgeWriter) Write(lines []byte) (int, error) {
+	for line := range bytes.Lines(lines) {
+		if err := w.send(bytes.TrimSuffix(line, newline)); err != nil {
+			return 0, err
+		}
+	}
+	return len(lines), nil
+}
+
+// Close of the writer ends nothing: HTTP has no end of input.
+func (w bridgeWriter) Close() error { return nil }
+
+// Deliver feeds a message that came by another way, such as the standing stream of a session.
+func (b *Bridge) Deliver(message []byte) {
+	_, _ = b.feed.Write(append(bytes.Clone(message), '\n')) // an error means that the connection has ended
+}
+
+// Close ends the connection and waits for its goroutines.
+func (b *Bridge) Close() error {
+	var err error
+	b.once.Do(func() {
+		err = b.inner.Close() // tells the server, in bounded time
+		b.stop()
+		_ = b.in.Close()
+		_ = b.feed.Close()
+	})
+	b.wg.Wait()
+	return err
+}
+
+func (b *Bridge) pump() {
+	for {
+		m, err := b.inner.Read(b.life)
+		if err != nil {
+			_ = b.feed.CloseWithError(err)
+			return
+		}
+		line, err := jsonrpc.EncodeMessage(m)
+		if err != nil {
+			continue // a message of the SDK always encodes
+		}
+		if _, err := b.feed.Write(append(line, '\n')); err != nil {
+			return
+		}
+		if r, ok := m.(*jsonrpc.Response); ok {
+			b.finished(rawID(r.ID))
+		}
+	}
+}
+
+func rawID(id jsonrpc.ID) string {
+	r, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id})
+	if err != nil {
+		return ""
+	}
+	return string(Member(r, "id"))
+}
+
+// finished forgets a request, which ends its HTTP exchange.
+func (b *Bridge) finished(id string) {
+	b.mu.Lock()
+	cancel := b.posts[id]
+	delete(b.posts, id)
+	b.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (b *Bridge) send(line []byte) error {
+	m, err := jsonrpc.DecodeMessage(bytes.Clone(line))
+	if err != nil {
+		return err
+	}
+	r, ok := m.(*jsonrpc.Request)
+	if ok && !r.IsCall() {
+		b.notify(r)
+		return nil
+	}
+	select {
+	case b.slot <- struct{}{}:
+	case <-b.life.Done():
+		return ErrClosed
+	}
+	id := string(Member(line, "id"))
+	ctx, cancel := context.WithCancel(b.life)
+	if ok {
+		b.mu.Lock()
+		b.posts[id] = cancel
+		b.mu.Unlock()
+	}
+	b.wg.Go(func() {
+		defer func() { <-b.slot }()
+		err := b.inner.Write(ctx, m)
+		if !ok {
+			cancel()
+			return // an answer that cannot be delivered helps nobody
+		}
+		if err != nil {
+			b.finished(id)
+			b.fail(id, err)
+		}
+	})
+	return nil
+}
+
+func (b *Bridge) notify(r *jsonrpc.Request) {
+	ctx, cancel := context.WithTimeout(b.life, notifyLimit)
+	defer cancel()
+	_ = b.inner.Write(ctx, r) // a lost notification is not to be noticed by anybody
+	if r.Method == "notifications/cancelled" {
+		b.finished(string(Member(r.Params, "requestId")))
+	}
+}
+
+func (b *Bridge) fail(id string, err error) {
+	b.mu.Lock()
+	c := b.bound
+	b.mu.Unlock()
+	if c != nil {
+		c.fail([]byte(id), &SendError{Err: err})
+	}
+	if b.fatal(err) {
+		_ = b.feed.CloseWithError(&SendError{Err: err})
+	}
+}
