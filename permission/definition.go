@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -64,7 +65,7 @@ func decode(raw json.RawMessage) (any, bool) {
 		return nil, false
 	}
 	_, err := dec.Token()
-	return value, err == io.EOF //nolint:errorlint // Token returns io.EOF as it is
+	return value, errors.Is(err, io.EOF)
 }
 
 // encode writes maps in the order of their keys.

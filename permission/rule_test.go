@@ -56,11 +56,12 @@ func TestRuleMatches(t *testing.T) {
 
 func TestWrongRulesAreRefused(t *testing.T) {
 	t.Parallel()
+	const spaced = " server"
 	for rule, want := range map[string]string{
 		"":                       "names no server",
 		"/tool":                  "names no server",
 		"server/":                "nothing follows the /",
-		" server":                "space",
+		spaced:                   "space",
 		`server/\`:               `last \`,
 		"s\xff":                  "UTF-8",
 		strings.Repeat("a", 513): "longer than 512",

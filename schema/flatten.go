@@ -59,15 +59,15 @@ func (n *normaliser) resolve(s *node, at *place) (schema *node, targets []*node,
 		targets = append(targets, target)
 		s = n.merge(without(s, key), target, at)
 		if s.get("$ref") != nil || s.get("$dynamicRef") != nil {
-			more, further, keep := n.resolveChain(s, at, targets)
-			return more, further, keep
+			s, targets = n.resolveChain(s, at, targets)
+			return s, targets, nil
 		}
 	}
 	return s, targets, nil
 }
 
 // resolveChain follows references that lead to references, each at most once.
-func (n *normaliser) resolveChain(s *node, at *place, targets []*node) (*node, []*node, *node) {
+func (n *normaliser) resolveChain(s *node, at *place, targets []*node) (*node, []*node) {
 	for range MaxDepth {
 		ref := s.text("$ref")
 		target, _ := n.refs.find(ref)
@@ -82,7 +82,7 @@ func (n *normaliser) resolveChain(s *node, at *place, targets []*node) (*node, [
 		n.impossible(at, "the schema contains itself")
 		s = without(without(s, "$ref"), "$dynamicRef")
 	}
-	return s, targets, nil
+	return s, targets
 }
 
 // stays reports whether a reference is of a kind that model APIs know.
@@ -120,7 +120,7 @@ func (n *normaliser) alternatives(s *node, at *place, notes *notes) *node {
 			notes.add("always", c)
 			s = without(s, "const")
 			if t := commonType([]*node{c}); t != "" && s.get("type") == nil {
-				s.setFirst("type", newText(t))
+				s.setType(t)
 			}
 		} else {
 			n.notFor(at.at("const"), "replaced by an enum of one value", "const")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -99,13 +100,13 @@ func (n *node) set(key string, value *node) {
 	n.members = append(n.members, member{key, value})
 }
 
-// setFirst replaces a member where it stands, or puts it before the others.
-func (n *node) setFirst(key string, value *node) {
-	if n.get(key) != nil {
-		n.set(key, value)
+// setType replaces the type where it stands, or puts it before the other members.
+func (n *node) setType(name string) {
+	if n.get("type") != nil {
+		n.set("type", newText(name))
 		return
 	}
-	n.members = append([]member{{key, value}}, n.members...)
+	n.members = append([]member{{"type", newText(name)}}, n.members...)
 }
 
 func (n *node) remove(key string) {
@@ -283,8 +284,8 @@ func (p *place) String() string {
 		parts = append(parts, part)
 	}
 	var b strings.Builder
-	for i := len(parts) - 1; i >= 0; i-- {
-		b.WriteString(parts[i])
+	for _, part := range slices.Backward(parts) {
+		b.WriteString(part)
 	}
 	return b.String()
 }

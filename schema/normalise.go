@@ -163,7 +163,7 @@ func (n *normaliser) document(root *node) *node {
 	}
 	out := n.schema(r, at, 0)
 	if out.text("type") != "object" { // what rewriting made of it; arguments are an object in any case
-		out.setFirst("type", newText("object"))
+		out.setType("object")
 	}
 	return out
 }
@@ -195,7 +195,7 @@ func (n *normaliser) rootType(r *node, at *place) *node {
 		}
 		return out
 	}
-	r.setFirst("type", newText("object"))
+	r.setType("object")
 	return r
 }
 
@@ -265,7 +265,7 @@ func (n *normaliser) schema(s *node, at *place, depth int) *node {
 		}
 	}
 	out := n.keywords(s, at, depth, notes)
-	n.complete(out, s, at, notes)
+	n.complete(out, s, at)
 	notes.into(out)
 	if n.rules.oneType {
 		n.aloneAnyOf(out, at)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,8 +38,8 @@ func newReferences(root *node) *references {
 				r.anchors[fragment] = n
 			}
 		}
-		for i := len(n.members) - 1; i >= 0; i-- {
-			stack = append(stack, n.members[i].value)
+		for _, m := range slices.Backward(n.members) { // so that the first of two anchors is found first
+			stack = append(stack, m.value)
 		}
 		stack = append(stack, n.items...)
 	}

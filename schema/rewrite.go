@@ -92,7 +92,7 @@ func (n *normaliser) textEnum(v, out *node, at *place, notes *notes) {
 }
 
 // complete adds what the API wants every schema to say.
-func (n *normaliser) complete(out, s *node, at *place, notes *notes) {
+func (n *normaliser) complete(out, s *node, at *place) {
 	if p := out.get("prefixItems"); p != nil && out.get("items") == nil && n.rules.items {
 		n.notFor(at, "items added", "an array without items")
 		out.set("items", newObject())
@@ -119,7 +119,7 @@ func (n *normaliser) complete(out, s *node, at *place, notes *notes) {
 		n.requireKnown(out, at)
 	}
 	if n.rules.closed {
-		n.close(out, s, at, notes)
+		n.close(out, s, at)
 	}
 }
 
@@ -128,14 +128,37 @@ func (n *normaliser) addType(out, s *node, at *place) {
 	switch {
 	case t != "":
 		n.notFor(at, "type "+t+" added", "a schema without a type")
-		out.setFirst("type", newText(t))
+		out.setType(t)
 	case n.rules.oneType:
 		n.notFor(at, "the usual types listed", "a schema for anything")
 		any := anything().get("anyOf")
+		if enum := s.get("enum"); enum != nil && len(enum.items) > 0 {
+			any = alternativesOf(enum.items)
+		}
 		out.set("anyOf", any)
 	default:
 		n.impossible(at, "a value may be anything, which strict mode cannot say")
 	}
+}
+
+// alternativesOf are the types that values have, as schemas.
+func alternativesOf(values []*node) *node {
+	branches := newArray()
+	seen := map[string]bool{"": true}
+	for _, v := range values {
+		if t := commonType([]*node{v}); !seen[t] {
+			seen[t] = true
+			branch := newObject(member{"type", newText(t)})
+			if t == "array" {
+				branch.set("items", anything())
+			}
+			branches.items = append(branches.items, branch)
+		}
+	}
+	if len(branches.items) == 0 {
+		return anything().get("anyOf")
+	}
+	return branches
 }
 
 // requireKnown leaves out of required what is no property: APIs refuse it.
@@ -163,7 +186,7 @@ func (n *normaliser) requireKnown(out *node, at *place) {
 
 // close makes an object closed with all its properties required, as strict mode wants it. What was optional becomes
 // nullable, and is marked so that Arguments can take the nulls out again.
-func (n *normaliser) close(out, s *node, at *place, notes *notes) {
+func (n *normaliser) close(out, s *node, at *place) {
 	types, _ := typesOf(out)
 	if !slices.Contains(types, "object") {
 		return

@@ -176,8 +176,7 @@ func resolveSchema(raw json.RawMessage) (resolved *jsonschema.Resolved, err erro
 func (v *Validator) Validate(value json.RawMessage) (err error) {
 	tree, err := parseWithin(value, maxValue, 4*MaxDepth, 100*MaxNodes)
 	if err != nil {
-		var bounds *BoundsError
-		if errors.As(err, &bounds) {
+		if _, ok := errors.AsType[*BoundsError](err); ok {
 			return err
 		}
 		return &InvalidError{Reason: "the value is not JSON"}

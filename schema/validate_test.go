@@ -104,11 +104,10 @@ func TestCheckingIsBounded(t *testing.T) {
 		"a deep value":               {`{}`, strings.Repeat(`[`, 300) + strings.Repeat(`]`, 300)},
 	} {
 		v, err := schema.Compile(json.RawMessage(c.schema))
-		var bounds *schema.BoundsError
 		if err == nil {
 			err = v.Validate(json.RawMessage(c.value))
 		}
-		if !errors.As(err, &bounds) {
+		if _, ok := errors.AsType[*schema.BoundsError](err); !ok {
 			t.Errorf("%s: %v, want a BoundsError", name, err)
 		}
 	}

@@ -77,6 +77,36 @@ func TestGrantsOutliveTheProcessThatStoredThem(t *testing.T) {
 	}
 }
 
+func TestTheOldestGrantsGoFirst(t *testing.T) {
+	t.Parallel()
+	s := grants.Open(t.TempDir())
+	var full struct {
+		Version int                `json:"version"`
+		Grants  []permission.Grant `json:"grants"`
+	}
+	full.Version = 1
+	for i := range grants.MaxGrants {
+		g := permission.Grant{Server: "s", Tool: fmt.Sprint(i), Time: time.Unix(int64(1000+i), 0)}
+		full.Grants = append(full.Grants, g)
+	}
+	full.Grants[7].Time = time.Unix(1, 0)
+	data, err := json.Marshal(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Path(), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remember(t.Context(), grant("s", "new")); err != nil {
+		t.Fatal(err)
+	}
+	for tool, want := range map[string]bool{"7": false, "0": true, "new": true} {
+		if _, ok, err := s.Grant(t.Context(), "s", tool); err != nil || ok != want {
+			t.Errorf("tool %s is kept: %v, %v", tool, ok, err)
+		}
+	}
+}
+
 func TestAnUnusableFileAllowsNothingAndIsKept(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"broken": `{"version":1,"grants":[`, "newer": `{"version":2}`, "empty": ``} {

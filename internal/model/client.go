@@ -208,7 +208,7 @@ func (c *Client) once(ctx context.Context, body []byte, a *answer) error {
 	contentType := resp.Header.Get("Content-Type")
 	switch {
 	case strings.HasPrefix(contentType, "text/html"):
-		text, _ := io.ReadAll(io.LimitReader(stream, maxErrorBody)) //nolint:errcheck // it is a web page either way
+		text, _ := io.ReadAll(io.LimitReader(stream, maxErrorBody)) // a web page in any case
 		return c.refusal(resp, text)
 	case strings.HasPrefix(contentType, "application/json"):
 		return c.stalled(ctx, a.readWhole(stream))

@@ -43,8 +43,8 @@ func client(t *testing.T, s *modeltest.Server, change ...func(*model.Config, *mo
 	return client, waits
 }
 
-func ask(text string) model.Request {
-	return model.Request{Messages: []model.Message{model.Text(model.User, text)}}
+func ask() model.Request {
+	return model.Request{Messages: []model.Message{model.Text(model.User, "Hi")}}
 }
 
 func TestTextReasoningAndUsageAreStreamed(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTextReasoningAndUsageAreStreamed(t *testing.T) {
 	s := modeltest.NewServer(t, turn)
 	c, _ := client(t, s)
 	var deltas []string
-	got, err := c.Stream(t.Context(), ask("Hi"), func(d model.Delta) { deltas = append(deltas, "r:"+d.Reasoning+" t:"+d.Text) })
+	got, err := c.Stream(t.Context(), ask(), func(d model.Delta) { deltas = append(deltas, "r:"+d.Reasoning+" t:"+d.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestCallsArePutTogetherFromFragments(t *testing.T) {
 			t.Parallel()
 			s := modeltest.NewServer(t, c.turn)
 			cl, _ := client(t, s)
-			got, err := cl.Stream(t.Context(), ask("Hi"), nil)
+			got, err := cl.Stream(t.Context(), ask(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestCallsArePutTogetherFromFragments(t *testing.T) {
 	}
 	s := modeltest.NewServer(t, raw(`{"index":0,"function":{"name":"a","arguments":"{}"}},{"index":1,"function":{"name":"a"}}`))
 	cl, _ := client(t, s)
-	got, err := cl.Stream(t.Context(), ask("Hi"), nil)
+	got, err := cl.Stream(t.Context(), ask(), nil)
 	if err != nil || len(got.Calls) != 2 || got.Calls[0].ID == "" || got.Calls[0].ID == got.Calls[1].ID {
 		t.Errorf("calls without an id: %+v, %v", got.Calls, err)
 	}
@@ -193,7 +193,7 @@ func TestThinkTagsAreReasoning(t *testing.T) {
 	} {
 		s := modeltest.NewServer(t, modeltest.Text(strings.Split(strings.TrimPrefix(in, "|"), "|")...))
 		c, _ := client(t, s)
-		got, err := c.Stream(t.Context(), ask("Hi"), nil)
+		got, err := c.Stream(t.Context(), ask(), nil)
 		if err != nil || got.Text != want[0] || got.Reasoning != want[1] {
 			t.Errorf("%q: text %q, reasoning %q, %v", in, got.Text, got.Reasoning, err)
 		}
@@ -226,7 +226,7 @@ func TestRetriesObeyTheServer(t *testing.T) {
 			s := modeltest.NewServer(t, c.turns...)
 			cl, waits := client(t, s)
 			told := 0
-			got, err := cl.Stream(t.Context(), ask("Hi"), func(d model.Delta) {
+			got, err := cl.Stream(t.Context(), ask(), func(d model.Delta) {
 				if d.Retry != nil {
 					told++
 				}
@@ -263,7 +263,7 @@ func TestFieldsThatAServerRefusesAreLeftOut(t *testing.T) {
 		modeltest.Error(400, "", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
 		modeltest.Text("ok"), modeltest.Text("ok"))
 	c, waits := client(t, s)
-	r := ask("Hi")
+	r := ask()
 	r.MaxTokens = 5
 	for range 2 {
 		if _, err := c.Stream(t.Context(), r, nil); err != nil {
@@ -315,7 +315,7 @@ func TestErrorsSayTheNextStepAndNoSecret(t *testing.T) {
 				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				o.Attempts = 1
 			})
-			_, err := cl.Stream(t.Context(), ask("Hi"), nil)
+			_, err := cl.Stream(t.Context(), ask(), nil)
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != c.kind || !strings.Contains(err.Error(), c.want) || e.Model != "scripted" {
 				t.Fatalf("%v (%+v), want %s with %q", err, e, c.kind, c.want)
@@ -339,7 +339,7 @@ func TestNobodyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	_, err = c.Stream(t.Context(), ask("Hi"), nil)
+	_, err = c.Stream(t.Context(), ask(), nil)
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.KindNetwork || !strings.Contains(err.Error(), "start the model's server") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("%v", err)
@@ -352,7 +352,7 @@ func TestCancellingReachesTheServer(t *testing.T) {
 	c, waits := client(t, s)
 	why := errors.New("the person pressed Esc")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	got, err := c.Stream(ctx, ask("Hi"), func(model.Delta) { cancel(why) })
+	got, err := c.Stream(ctx, ask(), func(model.Delta) { cancel(why) })
 	if !errors.Is(err, why) || got.Text != "begun" || len(*waits) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -365,7 +365,7 @@ func TestCancellingEndsTheWaitBetweenAttempts(t *testing.T) {
 	c, _ := client(t, s, func(_ *model.Config, o *model.Options) { o.Wait = nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := c.Stream(ctx, ask("Hi"), func(d model.Delta) {
+	_, err := c.Stream(ctx, ask(), func(d model.Delta) {
 		if d.Retry != nil {
 			cancel()
 		}
@@ -380,7 +380,7 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	never := make(chan struct{})
 	s := modeltest.NewServer(t, modeltest.Turn{Chunks: []modeltest.Chunk{{Text: "x"}, {Wait: never}}})
 	c, _ := client(t, s, func(_ *model.Config, o *model.Options) { o.Idle = 50 * time.Millisecond })
-	got, err := c.Stream(t.Context(), ask("Hi"), nil)
+	got, err := c.Stream(t.Context(), ask(), nil)
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.KindTimeout || !strings.Contains(err.Error(), "nothing came for") {
 		t.Errorf("%+v %v", got, err)
@@ -402,7 +402,7 @@ func TestServersThatDoNotStreamAndOtherOddities(t *testing.T) {
 	} {
 		s := modeltest.NewServer(t, turn)
 		c, _ := client(t, s)
-		got, err := c.Stream(t.Context(), ask("Hi"), nil)
+		got, err := c.Stream(t.Context(), ask(), nil)
 		if err != nil || got.Text != "Hi" || got.Finish != model.FinishCalls || len(got.Calls) != 1 {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -425,7 +425,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	} {
 		s := modeltest.NewServer(t, turn)
 		c, _ := client(t, s)
-		_, err := c.Stream(t.Context(), ask("Hi"), nil)
+		_, err := c.Stream(t.Context(), ask(), nil)
 		var e *model.Error
 		if !errors.As(err, &e) || e.Kind != model.KindTooLarge {
 			t.Errorf("%s: %v", name, err)
@@ -469,7 +469,7 @@ func TestConfiguration(t *testing.T) {
 	for _, suffix := range []string{"", "/", "/chat/completions", "?api-version=1"} {
 		s := modeltest.NewServer(t, modeltest.Text("ok"))
 		c, _ := client(t, s, func(c *model.Config, _ *model.Options) { c.BaseURL += suffix })
-		if _, err := c.Stream(t.Context(), ask("Hi"), nil); err != nil || s.Requests()[0].Path != "/v1/chat/completions" {
+		if _, err := c.Stream(t.Context(), ask(), nil); err != nil || s.Requests()[0].Path != "/v1/chat/completions" {
 			t.Errorf("%q: %v", suffix, err)
 		}
 	}
@@ -482,7 +482,7 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	c, _ := client(t, s, func(_ *model.Config, o *model.Options) {
 		o.HTTPClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	})
-	if _, err := c.Stream(t.Context(), ask("Hi"), nil); err == nil || len(other.Requests()) > 0 {
+	if _, err := c.Stream(t.Context(), ask(), nil); err == nil || len(other.Requests()) > 0 {
 		t.Errorf("%v, %d requests elsewhere", err, len(other.Requests()))
 	}
 }

@@ -109,8 +109,7 @@ func (c *Client) clean(text string) string {
 // network says why no answer came.
 func (c *Client) network(err error) *Error {
 	cause := err
-	var u *url.Error
-	if errors.As(err, &u) { // its text repeats the address, secrets and all
+	if u, ok := errors.AsType[*url.Error](err); ok { // its text repeats the address, secrets and all
 		cause = u.Err
 	}
 	hint := "Check the network and model.baseUrl."

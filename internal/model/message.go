@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -246,15 +247,12 @@ func (c *Client) parts(m Message) []wirePart {
 
 // content is one string where it can be: some servers know nothing else.
 func content(parts []wirePart) any {
-	text := ""
-	for i, p := range parts {
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
 		if p.Text == nil {
 			return parts
 		}
-		if i > 0 {
-			text += "\n"
-		}
-		text += *p.Text
+		texts = append(texts, *p.Text)
 	}
-	return text
+	return strings.Join(texts, "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -226,9 +227,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, t Turn, body []byt
 	if streamed {
 		w.Header().Set("Content-Type", "text/event-stream")
 	}
-	for k, v := range t.Header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), t.Header)
 	if t.Status != 0 {
 		w.WriteHeader(t.Status)
 	}
