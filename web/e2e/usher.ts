@@ -82,12 +82,12 @@ export class Usher {
 }
 
 /** A test with a daemon of its own; every complaint of the page's console fails it. */
-export const test = base.extend<{ servers: Record<string, unknown> | undefined; usher: Usher; shell: Page }>({
+export const test = base.extend<{ servers: Record<string, unknown> | "tour"; usher: Usher; shell: Page }>({
 	servers: [benchServers, { option: true }],
 	usher: async ({ servers }, use) => {
 		const usher = new Usher();
 		try {
-			await usher.start(servers);
+			await usher.start(servers === "tour" ? undefined : servers);
 			await use(usher);
 		} finally {
 			await usher.close();

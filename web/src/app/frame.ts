@@ -124,8 +124,10 @@ export function openFrame(options: FrameOptions): AppFrame {
 		bridge.addEventListener("sandboxready", () => happen({ type: "proxyReady" }));
 		bridge.addEventListener("initialized", () => happen({ type: "initialised" }));
 		bridge.addEventListener("sizechange", (size) => {
+			// Each report counts, even when several are drawn at once: a loop is known by its small steps.
+			const height = heights.report(size ?? {});
 			cancelAnimationFrame(drawing);
-			drawing = requestAnimationFrame(() => setHeight(heights.report(size ?? {})));
+			drawing = requestAnimationFrame(() => setHeight(height));
 		});
 		await bridge.connect(transport);
 		frame.src = address; // only now: the page announces itself as soon as it runs

@@ -43,6 +43,13 @@ test.each([8, 16, 40])("ends a loop that grows by %d", (by) => {
 	expect(height).toBe(follow.report({ height: height + by }));
 });
 
+test("ends an app that grows whatever its frame does", () => {
+	const follow = followHeight();
+	let height = 0;
+	for (let asked = 200; asked < 5000; asked += 16) height = follow.report({ height: asked });
+	expect(height).toBeLessThan(500);
+});
+
 test("lets an app grow again after it shrank, or after the width changed", () => {
 	const follow = followHeight();
 	let height = follow.report({ height: 100 });

@@ -16,6 +16,7 @@ export interface HeightFollower {
 
 export function followHeight(limits = heights): HeightFollower {
 	let now = limits.initial;
+	let last = now;
 	let creeping = 0;
 	let settled = false; // the first report may differ by little and still be meant
 	return {
@@ -23,14 +24,13 @@ export function followHeight(limits = heights): HeightFollower {
 			// A frame that comes back into view reports the width 0 first.
 			if (width === 0 || typeof height !== "number" || !Number.isFinite(height) || height <= 0) return now;
 			const next = Math.min(limits.most, Math.max(limits.least, Math.ceil(height)));
-			const change = next - now;
-			if (settled && Math.abs(change) <= noise) return now;
-			if (change > 0 && change <= loop.by) {
-				creeping += 1;
-				if (creeping > loop.growths) return now;
-			} else {
-				creeping = 0;
-			}
+			// Measured from report to report, so that neither an app that follows its frame nor one that grows by
+			// itself gets past the end of its patience. The same height once more says nothing.
+			const grown = next - last;
+			last = next;
+			if (grown > 0 && grown <= loop.by) creeping += 1;
+			else if (grown !== 0) creeping = 0;
+			if (creeping > loop.growths || (settled && Math.abs(next - now) <= noise)) return now;
 			settled = true;
 			now = next;
 			return now;
