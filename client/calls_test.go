@@ -149,7 +149,7 @@ func TestNothingIsLost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := script(t, func(p *scripted) {
-				p.handshake(`{}`)
+				p.handshake()
 				p.answer(p.expect("tools/call"), c.sent)
 				p.drain()
 			})
@@ -166,7 +166,7 @@ func TestResultsThatAreNone(t *testing.T) {
 	for _, sent := range []string{`null`, `[]`, `"x"`, `7`, `{"resultType":"task"}`, `{"resultType":"input_required"}`, `{"resultType":7}`, `{"resultType":null}`, `{"a":}`} {
 		t.Run(sent, func(t *testing.T) {
 			l := script(t, func(p *scripted) {
-				p.handshake(`{}`)
+				p.handshake()
 				p.answer(p.expect("tools/call"), sent)
 				p.answer(p.expect("tools/call"), `{"content":[]}`)
 				p.drain()
@@ -183,7 +183,7 @@ func TestResultsThatAreNone(t *testing.T) {
 
 func TestControlCharactersInAResultAreRepaired(t *testing.T) {
 	l := script(t, func(p *scripted) {
-		p.handshake(`{}`)
+		p.handshake()
 		p.answer(p.expect("tools/call"), "{\"content\":[{\"type\":\"text\",\"text\":\"a\tb\"}]}")
 		p.drain()
 	})
@@ -234,7 +234,7 @@ func TestOutputSchema(t *testing.T) {
 		{tree, `{"content":[],"structuredContent":{"children":` + strings.Repeat(`[{"children":`, 100) + "[]" + strings.Repeat("}]", 100) + `}}`, ""},
 	} {
 		l := script(t, func(p *scripted) {
-			p.handshake(`{}`)
+			p.handshake()
 			p.answer(p.expect("tools/call"), c.sent)
 			p.drain()
 		})

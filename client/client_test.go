@@ -176,8 +176,8 @@ func (p *scripted) refuse(m message, code int, data string) {
 }
 
 // handshake is the legacy one.
-func (p *scripted) handshake(capabilities string) {
-	p.answer(p.expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"serverInfo":{"name":"s","version":"1"}}`)
+func (p *scripted) handshake() {
+	p.answer(p.expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)
 	p.expect("notifications/initialized")
 }
 

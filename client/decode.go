@@ -208,7 +208,7 @@ func decodePrompt(raw json.RawMessage) (Prompt, string) {
 		Raw:         raw,
 		Name:        wire.Text(wire.Member(raw, "name")),
 		Description: wire.Text(wire.Member(raw, "description")),
-		Meta:        objectMember(raw, "_meta"),
+		Meta:        metaOf(raw),
 	}
 	if p.Name == "" {
 		return p, "it has no name"
@@ -232,7 +232,7 @@ func decodeResource(raw json.RawMessage) (Resource, string) {
 		Name:        wire.Text(wire.Member(raw, "name")),
 		Description: wire.Text(wire.Member(raw, "description")),
 		MIMEType:    wire.Text(wire.Member(raw, "mimeType")),
-		Meta:        objectMember(raw, "_meta"),
+		Meta:        metaOf(raw),
 	}
 	if r.URI == "" {
 		return r, "it has no uri"
@@ -252,7 +252,7 @@ func decodeTemplate(raw json.RawMessage) (ResourceTemplate, string) {
 		Name:        wire.Text(wire.Member(raw, "name")),
 		Description: wire.Text(wire.Member(raw, "description")),
 		MIMEType:    wire.Text(wire.Member(raw, "mimeType")),
-		Meta:        objectMember(raw, "_meta"),
+		Meta:        metaOf(raw),
 	}
 	if t.URITemplate == "" {
 		return t, "it has no uriTemplate"
@@ -261,8 +261,8 @@ func decodeTemplate(raw json.RawMessage) (ResourceTemplate, string) {
 	return t, ""
 }
 
-func objectMember(raw []byte, name string) json.RawMessage {
-	if v := wire.Member(raw, name); len(v) > 0 && v[0] == '{' {
+func metaOf(raw []byte) json.RawMessage {
+	if v := wire.Member(raw, "_meta"); len(v) > 0 && v[0] == '{' {
 		return slices.Clip(v)
 	}
 	return nil

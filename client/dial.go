@@ -21,7 +21,7 @@ var errWindow = errors.New("the time for connecting is over")
 // the session. ctx bounds connecting only, as does spec.DiscoveryTimeout. The error is an *Error; nothing is left
 // running then.
 func Dial(ctx context.Context, spec config.Server, opts Options) (*Session, error) {
-	s, err := newSession(spec, opts.withDefaults())
+	s, err := newSession(ctx, spec, opts.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +55,14 @@ func (s *Session) dial(ctx context.Context, window time.Duration) error {
 		return s.startError(err)
 	}
 	s.proc = proc
-	s.open(proc.Stdout(), proc.Stdin())
+	s.open(ctx, proc.Stdout(), proc.Stdin())
 	if v.kind == VerdictModern {
 		err = s.openModern(ctx, v.discover)
 	} else {
 		err = s.openLegacy(ctx)
 	}
 	if err != nil {
-		s.abort()
+		s.abort(ctx)
 		return err
 	}
 	s.start()

@@ -79,7 +79,7 @@ func TestStuckCursor(t *testing.T) {
 func TestEndlessPages(t *testing.T) {
 	requests := 0
 	l := script(t, func(p *scripted) {
-		p.handshake(`{}`)
+		p.handshake()
 		for {
 			m, ok := p.receive()
 			if !ok {
@@ -99,7 +99,7 @@ func TestEndlessPages(t *testing.T) {
 // TestCursorThatWentBad restarts the list once (PAGE-07).
 func TestCursorThatWentBad(t *testing.T) {
 	l := script(t, func(p *scripted) {
-		p.handshake(`{}`)
+		p.handshake()
 		p.answer(p.expect("tools/list"), `{"tools":[{"name":"old"}],"nextCursor":"2"}`)
 		p.refuse(p.expect("tools/list"), -32602, `null`)
 		m := p.expect("tools/list")
@@ -119,7 +119,7 @@ func TestCursorThatWentBad(t *testing.T) {
 func TestMalformedItemsCostOnlyThemselves(t *testing.T) {
 	const good = `{"name":"good","inputSchema":{"z":1,"type":"object","a":{"maximum":9007199254740993}},"x-vendor":[1.0],"_meta":{"ui":{}}}`
 	l := script(t, func(p *scripted) {
-		p.handshake(`{}`)
+		p.handshake()
 		p.answer(p.expect("tools/list"), `{"tools":[null,`+good+`,"x",{"name":7},{"title":"nameless"},{"name":"bool","inputSchema":true},`+
 			`{"name":"good","description":"again"},{"name":"sloppy","description":5,"annotations":{"readOnlyHint":"yes","title":"Sloppy"},"icons":{}}],"nextCursor":null}`)
 		p.drain()

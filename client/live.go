@@ -73,7 +73,7 @@ type Session struct {
 	err  error         // why; written before over is closed
 }
 
-func newSession(spec config.Server, opts Options) (*Session, error) {
+func newSession(ctx context.Context, spec config.Server, opts Options) (*Session, error) {
 	meta, err := fixedMeta(opts.Info, opts.Handler.capabilities(), opts.OnLog != nil)
 	if err != nil {
 		return nil, &Error{Server: spec.Name, Phase: PhaseConfig, Code: CodeInvalid, Message: "the client's description cannot be encoded", Err: err}
@@ -86,12 +86,12 @@ func newSession(spec config.Server, opts Options) (*Session, error) {
 		over:     make(chan struct{}),
 		server:   new(discovery),
 	}
-	s.life, s.stop = context.WithCancel(context.Background())
+	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return s, nil
 }
 
-func (s *Session) open(r io.ReadCloser, w io.WriteCloser) {
-	s.conn = wire.New(wire.Config{
+func (s *Session) open(ctx context.Context, r io.ReadCloser, w io.WriteCloser) {
+	s.conn = wire.New(ctx, wire.Config{
 		Reader:    r,
 		Writer:    w,
 		Logger:    s.logger,
@@ -183,10 +183,10 @@ func (s *Session) gone() *Error {
 }
 
 // abort ends a session that never was.
-func (s *Session) abort() {
+func (s *Session) abort(ctx context.Context) {
 	s.stop()
 	s.conn.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	if err := s.proc.Close(ctx); err != nil {
 		s.logger.Warn("process not ended", "server", s.spec.Name, "error", err)

@@ -23,7 +23,7 @@ func (s *Session) probe(ctx context.Context, budget time.Duration) (evidence, er
 	}
 	// An error without an id can only be the answer: nothing else was asked.
 	orphan := make(chan *wire.RemoteError, 1)
-	conn := wire.New(wire.Config{
+	conn := wire.New(ctx, wire.Config{
 		Reader: proc.Stdout(),
 		Writer: proc.Stdin(),
 		Silent: true,

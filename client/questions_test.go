@@ -293,7 +293,7 @@ func TestLegacyQuestions(t *testing.T) {
 	t.Run("two calls at once", func(t *testing.T) {
 		var a answering
 		l := script(t, func(p *scripted) {
-			p.handshake(`{}`)
+			p.handshake()
 			one, two := p.expect("tools/call"), p.expect("tools/call")
 			p.send(question, `"q"`)
 			if m, _ := p.receive(); member(m.Result, "action") != `"accept"` {
@@ -325,7 +325,7 @@ func TestLegacyQuestions(t *testing.T) {
 			return client.ElicitAnswer{Action: client.ActionDecline}, nil
 		}}
 		l := script(t, func(p *scripted) {
-			p.handshake(`{}`)
+			p.handshake()
 			m := p.expect("tools/call")
 			p.send(question, `"q"`)
 			if a, _ := p.receive(); member(a.Result, "action") != `"decline"` {

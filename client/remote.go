@@ -51,12 +51,12 @@ func (s *Session) dialRemote(ctx context.Context) error {
 	if err != nil {
 		return s.configError(err.Error(), err)
 	}
-	l.bridge = wire.NewBridge(inner, l.fatal)
+	l.bridge = wire.NewBridge(ctx, inner, l.fatal)
 	s.proc, s.link = l, l
-	s.open(l.bridge.Reader(), l.bridge.Writer())
+	s.open(ctx, l.bridge.Reader(), l.bridge.Writer())
 	l.bridge.Bind(s.conn)
 	if err := s.openLegacy(ctx); err != nil {
-		s.abort()
+		s.abort(ctx)
 		return err
 	}
 	l.version.Store(s.version)

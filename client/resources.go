@@ -46,7 +46,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*ReadResult, er
 	if contents == nil || contents[0] != '[' {
 		return nil, s.decodeError(PhaseRead, "resources/read", "it has no list of contents")
 	}
-	r := &ReadResult{Raw: out.raw, Meta: objectMember(out.raw, "_meta")}
+	r := &ReadResult{Raw: out.raw, Meta: metaOf(out.raw)}
 	wire.Elements(contents, func(value []byte) {
 		if value[0] == '{' {
 			r.Contents = append(r.Contents, decodeResourceContent(value))

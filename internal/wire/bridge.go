@@ -38,11 +38,11 @@ type Bridge struct {
 }
 
 // NewBridge takes inner over. Give Reader and Writer to New, and the Conn to Bind before anything is sent. fatal tells
-// which failures to send are the end of inner, because inner itself does not.
-func NewBridge(inner mcp.Connection, fatal func(error) bool) *Bridge {
+// which failures to send are the end of inner, because inner itself does not. The bridge outlives ctx.
+func NewBridge(ctx context.Context, inner mcp.Connection, fatal func(error) bool) *Bridge {
 	b := &Bridge{inner: inner, fatal: fatal, slot: make(chan struct{}, maxPosts), posts: make(map[string]context.CancelFunc)}
 	b.in, b.feed = io.Pipe()
-	b.life, b.stop = context.WithCancel(context.Background())
+	b.life, b.stop = context.WithCancel(context.WithoutCancel(ctx))
 	b.wg.Go(b.pump)
 	return b
 }

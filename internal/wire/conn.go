@@ -102,8 +102,8 @@ type Stats struct {
 	Unattributed string
 }
 
-// New starts a connection. Close it.
-func New(cfg Config) *Conn {
+// New starts a connection. Close it. It has the values of ctx and outlives it.
+func New(ctx context.Context, cfg Config) *Conn {
 	if cfg.MaxFrame <= 0 {
 		cfg.MaxFrame = DefaultMaxFrame
 	}
@@ -122,7 +122,7 @@ func New(cfg Config) *Conn {
 		flushed:  make(chan struct{}),
 	}
 	c.silent.Store(cfg.Silent)
-	c.life, c.end = context.WithCancelCause(context.Background())
+	c.life, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.notes.wake = make(chan struct{}, 1)
 	c.framer = framer{
 		r:          bufio.NewReaderSize(cfg.Reader, readBuffer),

@@ -201,7 +201,7 @@ func TestRequestTakenBackBeforeItWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serverIn, clientOut := io.Pipe()
 		clientIn, serverOut := io.Pipe()
-		conn := wire.New(wire.Config{Reader: clientIn, Writer: clientOut})
+		conn := wire.New(t.Context(), wire.Config{Reader: clientIn, Writer: clientOut})
 		p := &peer{t, json.NewDecoder(serverIn), serverOut}
 		first := do(t, conn, wire.Request{})
 		synctest.Wait() // the writer is stuck in the first request
@@ -246,7 +246,7 @@ func TestClocks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				serverIn, clientOut := io.Pipe()
 				clientIn, serverOut := io.Pipe()
-				conn := wire.New(wire.Config{Reader: clientIn, Writer: clientOut})
+				conn := wire.New(t.Context(), wire.Config{Reader: clientIn, Writer: clientOut})
 				p := &peer{t, json.NewDecoder(serverIn), serverOut}
 				began := time.Now()
 				wait := do(t, conn, c.request)

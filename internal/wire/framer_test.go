@@ -40,7 +40,7 @@ func connect(t *testing.T, cfg wire.Config) (*wire.Conn, *peer) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	cfg.Reader, cfg.Writer = clientIn, clientOut
-	c := wire.New(cfg)
+	c := wire.New(t.Context(), cfg)
 	t.Cleanup(func() {
 		_ = serverOut.Close()
 		_ = serverIn.Close()

@@ -26,7 +26,7 @@ func FuzzFramer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, written []byte) {
 		serverIn, clientOut := io.Pipe()
 		clientIn, serverOut := io.Pipe()
-		conn := wire.New(wire.Config{
+		conn := wire.New(t.Context(), wire.Config{
 			Reader: clientIn, Writer: clientOut, MaxFrame: 1 << 16,
 			Notify: func(string, json.RawMessage) {},
 			Serve: func(context.Context, string, json.RawMessage) (json.RawMessage, *wire.RemoteError) {
