@@ -131,3 +131,25 @@ test("nothing moves for those who asked for less motion", async ({ shell }) => {
 	);
 	expect(moving).toBe(0);
 });
+
+test.describe("with an app in the transcript", () => {
+	test.use({ servers: "tour" });
+	test("axe finds nothing on its card, its menu and what it says of blocking", async ({ shell }) => {
+		await pick(shell, "revenue dashboard");
+		await run(shell);
+		const card = shell.getByRole("article", { name: /^App of tour/ });
+		await expect(card.locator("iframe")).toBeVisible();
+		expect(await complaints(shell), "card").toEqual([]);
+		await card.getByRole("button", { name: "Menu of the app of tour" }).click();
+		expect(await complaints(shell), "menu").toEqual([]);
+		await shell.getByRole("menuitem", { name: "Why is this blocked?" }).click();
+		await expect(shell.getByRole("dialog", { name: "What this app may do" })).toContainText("No site at all.");
+		expect(await complaints(shell), "dialog").toEqual([]);
+		await shell.keyboard.press("Escape");
+		await card.getByRole("button", { name: "Menu of the app of tour" }).click();
+		await shell.getByRole("menuitem", { name: "Open the text instead" }).click();
+		await expect(card.locator("iframe")).toBeHidden();
+		await expect(card.getByRole("tabpanel")).toBeVisible();
+		expect(await complaints(shell), "text").toEqual([]);
+	});
+});

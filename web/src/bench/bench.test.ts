@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Catalog, Tool } from "../api/types.gen";
 import { argumentsText, draft, pickTool, putAway, setArgs, setText } from "./draft";
-import { entriesOf, searchEntries } from "./search";
+import { entriesOf, isOffered, searchEntries } from "./search";
 import { expandTemplate, templateVariables } from "./template";
 
 const tool = (server: string, name: string, title = "", description = ""): Tool => ({
@@ -67,6 +67,13 @@ describe("searchEntries", () => {
 
 	it("puts what starts with the word before what only holds it", () => {
 		expect(titles("read")).toEqual(["Read a file", "readme", "Spread the word", "Fetch"]);
+	});
+
+	it("puts what runs before what is only read, and offers no app's page beside its tool", () => {
+		const page = { server: "s", uri: "ui://dash", name: "dash", title: "Dashboard" };
+		const both = entriesOf({ ...catalog, tools: [tool("s", "dash", "Dashboard")], resources: [page] });
+		expect(searchEntries(both, "dash").map((entry) => entry.kind)).toEqual(["tool", "resource"]);
+		expect(both.filter(isOffered).map((entry) => entry.kind)).toEqual(["tool"]);
 	});
 
 	it("wants every word, in any field", () => {

@@ -5,7 +5,7 @@ import { useStore } from "../store/store";
 import { Dialog } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { pickOther, pickTool } from "./draft";
-import { type Entry, entriesOf, kindIcons, searchEntries } from "./search";
+import { type Entry, entriesOf, isOffered, kindIcons, searchEntries } from "./search";
 
 /** What the palette offers. */
 export type PaletteFilter = "all" | "tool" | "prompt" | "resource";
@@ -32,8 +32,8 @@ export function Palette(props: { filter: PaletteFilter; onClose(): void; onPicke
 	const entries = useMemo(() => (catalog ? entriesOf(catalog) : []), [catalog]);
 	const wanted = useDeferredValue(query);
 	const hits = useMemo(() => {
-		const kinds = entries.filter(
-			(e) => filter === "all" || e.kind === filter || (filter === "resource" && e.kind === "template"),
+		const kinds = entries.filter((e) =>
+			filter === "all" ? isOffered(e) : e.kind === filter || (filter === "resource" && e.kind === "template"),
 		);
 		return searchEntries(kinds, wanted);
 	}, [entries, filter, wanted]);

@@ -39,6 +39,14 @@ export function entriesOf(catalog: Catalog): Entry[] {
 	];
 }
 
+/** Whether an entry is worth offering among everything: an app's page is drawn by its tool, and read for its source alone. */
+export function isOffered(entry: Entry): boolean {
+	return entry.kind !== "resource" || !entry.id.startsWith("ui://");
+}
+
+/** To run something is what people come for. */
+const kindScores: Record<Entry["kind"], number> = { tool: 3, prompt: 2, template: 0, resource: 0 };
+
 /**
  * The entries that hold every word of the query, the best first: a word that starts a title counts more than
  * one that starts any word of title or name, and that more than one inside.
@@ -48,7 +56,7 @@ export function searchEntries(entries: readonly Entry[], query: string): Entry[]
 	if (words.length === 0) return [...entries];
 	const hits: { entry: Entry; score: number; at: number }[] = [];
 	entries.forEach((entry, at) => {
-		let score = 0;
+		let score = kindScores[entry.kind];
 		for (const word of words) {
 			if (!entry.haystack.includes(word)) return;
 			const name = `${entry.title}\n${entry.id}`.toLowerCase();
