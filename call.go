@@ -39,6 +39,8 @@ func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 	var version string
 	var display Display
 	var permitted string
+	running, end := context.WithCancel(ctx)
+	defer end()
 	res, err := onSession(ctx, s, client.PhaseCall, func(sess *client.Session) (*client.Result, bool, error) {
 		var err error
 		if tool, err = s.lookup(c.Tool); err != nil {
@@ -47,8 +49,8 @@ func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 		if err := s.permit(ctx, c, tool, args, &permitted); err != nil {
 			return nil, false, err
 		}
-		ctx := context.WithValue(ctx, scopeKey{}, scope{owner: c.Owner, call: c.ID, tool: tool.Name, title: tool.Title})
-		res, err := sess.Call(ctx, c.Tool, args, client.CallOptions{OnProgress: c.OnProgress, OutputSchema: tool.OutputSchema})
+		asking := context.WithValue(ctx, scopeKey{}, scope{owner: c.Owner, call: c.ID, tool: tool.Name, title: tool.Title, running: running})
+		res, err := sess.Call(asking, c.Tool, args, client.CallOptions{OnProgress: c.OnProgress, OutputSchema: tool.OutputSchema})
 		if err != nil {
 			return nil, repeatable(s.spec.Trust, tool.Annotations), err
 		}

@@ -103,10 +103,15 @@ func (q Question) Check(a Answer) error {
 var (
 	errNobodyAnswers = errors.New("nobody answered in time")
 	errNobodyToAsk   = errors.New("nobody can be asked")
+	errCallEnded     = errors.New("the call has ended")
 )
 
 // scope is what a question of a server is attributed by: the call whose ctx carries it.
-type scope struct{ owner, call, tool, title string }
+type scope struct {
+	owner, call, tool, title string
+	// running ends with the call, and its questions with it: a legacy server may not withdraw them.
+	running context.Context //nolint:containedctx // only its end is of interest
+}
 
 type scopeKey struct{}
 
@@ -119,6 +124,13 @@ func (h *Host) ask(ctx context.Context, q Question) (Answer, error) {
 	q.Deadline = time.Now().Add(h.askTime)
 	ctx, cancel := context.WithDeadlineCause(ctx, q.Deadline, errNobodyAnswers)
 	defer cancel()
+	if in, known := ctx.Value(scopeKey{}).(scope); known {
+		inCall, leave := context.WithCancelCause(ctx)
+		defer leave(nil)
+		stop := context.AfterFunc(in.running, func() { leave(errCallEnded) })
+		defer stop()
+		ctx = inCall
+	}
 	a, err := h.asker(ctx, q)
 	switch {
 	case ctx.Err() != nil:

@@ -143,14 +143,17 @@ func (s *server) begin(ctx context.Context, failures int) (context.Context, *cli
 
 // rest puts the server into the state of one that may not run.
 func (s *server) rest(why *client.Error) {
+	// Its offers go first: whoever waited for it to rest does not find them any more.
 	s.mu.Lock()
-	state, _ := s.restingState()
 	s.snap = snapshot{}
+	s.mu.Unlock()
+	s.h.rebuild()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state, _ := s.restingState()
 	s.setLocked(func(st *ServerStatus) {
 		*st = ServerStatus{Name: st.Name, Config: st.Config, Starts: st.Starts, Since: st.Since, State: state, Err: why}
 	})
-	s.mu.Unlock()
-	s.h.rebuild()
 }
 
 func (s *server) end() {

@@ -44,6 +44,8 @@ type Session struct {
 	UpdatedAt   time.Time `json:"updatedAt"`
 	Archived    bool      `json:"archived"`
 	LastEventID int64     `json:"lastEventId"`
+	// Questions is how many questions to a person wait in it.
+	Questions int `json:"questions"`
 }
 
 // SessionList is a page of sessions, newest first.

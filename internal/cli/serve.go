@@ -101,8 +101,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return startError(err)
 	}
-	return a.withHost(ctx, c.Servers, c.Apps, func(ctx context.Context, h *usher.Host) error {
-		sessions, err := conversation.Open(ctx, conversation.Options{Store: store, Host: h, Logger: a.logger()})
+	desk := conversation.NewDesk()
+	return a.withHostAnd(ctx, c.Servers, c.Apps, usher.Options{Ask: desk.Ask}, func(ctx context.Context, h *usher.Host) error {
+		sessions, err := conversation.Open(ctx, conversation.Options{Store: store, Host: h, Desk: desk, Logger: a.logger()})
 		if err != nil {
 			return err
 		}

@@ -106,6 +106,13 @@ func (a *app) notReady(s usher.ServerStatus) *client.Error {
 // withHost runs do with a host and ends the host afterwards, whatever happened.
 func (a *app) withHost(ctx context.Context, servers []config.Server, apps config.AppsSettings,
 	do func(context.Context, *usher.Host) error,
+) error {
+	return a.withHostAnd(ctx, servers, apps, usher.Options{}, do)
+}
+
+// withHostAnd is withHost for a host that asks: ask has the options that say how.
+func (a *app) withHostAnd(ctx context.Context, servers []config.Server, apps config.AppsSettings, ask usher.Options,
+	do func(context.Context, *usher.Host) error,
 ) (err error) {
 	ctx, cancel, err := a.within(ctx)
 	if err != nil {
@@ -124,6 +131,7 @@ func (a *app) withHost(ctx context.Context, servers []config.Server, apps config
 	h, err := usher.Open(ctx, usher.Options{
 		Servers: servers, Apps: appOptions(apps), Approvals: a.hostApprovals(servers),
 		Info: implementation(), Trace: trace.hook(), Logger: a.logger(), Launcher: a.launcher(ctx),
+		Permissions: ask.Permissions, Ask: ask.Ask, AskTime: ask.AskTime, Sample: ask.Sample, Roots: ask.Roots,
 	})
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *Sessions) Call(ctx context.Context, session string, d Direct) (Accepted
 		return Accepted{}, &InvalidError{Field: "arguments", Reason: "want a JSON object"}
 	}
 	base, cancel := context.WithCancelCause(s.base)
-	j := &job{id: newID("c"), session: session, call: d, cancel: cancel, done: make(chan struct{})}
+	j := &job{id: newID(kindCall), session: session, call: d, cancel: cancel, done: make(chan struct{})}
 	if err := s.enter(j); err != nil {
 		cancel(nil)
 		return Accepted{}, err
@@ -153,7 +153,8 @@ func (s *Sessions) run(ctx context.Context, j *job) {
 	s.record(ctx, j, entry(api.EventCallStarted, api.CallStarted{CallID: j.id}))
 	p := newProgress(func(e Entry) { s.record(ctx, j, e) }, j.id)
 	result, err := s.host.Call(ctx, usher.Call{
-		Server: j.call.Server, Tool: j.call.Tool, Arguments: j.call.Arguments, Owner: j.session, OnProgress: p.report,
+		Server: j.call.Server, Tool: j.call.Tool, Arguments: j.call.Arguments, Owner: j.session, ID: j.id,
+		OnProgress: p.report, Consented: true,
 	})
 	p.stop()
 	finished := finish(j.id, result, err, context.Cause(ctx))
@@ -172,29 +173,6 @@ func (s *Sessions) record(ctx context.Context, j *job, e Entry) {
 		s.log.Error("event not stored", slog.String("session", j.session), slog.String("call", j.id),
 			slog.String("type", e.Type), slog.Any("error", err))
 	}
-}
-
-// settle finishes the calls that were running when the last process ended.
-func (s *Sessions) settle(ctx context.Context) error {
-	open, err := s.store.Open(ctx)
-	if err != nil {
-		return err
-	}
-	for _, work := range open {
-		e := entry(api.EventCallFinished, api.CallFinished{
-			CallID: work.Name, Outcome: api.OutcomeUnknown,
-			Error: &api.Error{
-				Code:    string(client.CodeUnknown),
-				Message: "Usher ended before the server answered, so it is not known whether the tool did its work.",
-				Hint:    "See what the tool changed before running it again.",
-			},
-		})
-		e.Closes = work.Name
-		if _, err := s.append(ctx, work.Session, Change{}, e); err != nil {
-			return fmt.Errorf("settling call %s: %w", work.Name, err)
-		}
-	}
-	return nil
 }
 
 // toolTitle is what the person knows the tool by.

@@ -51,6 +51,8 @@ func finish(callID string, result *usher.Result, err, cause error) api.CallFinis
 		f.Outcome = api.OutcomeCancelled
 	case code == client.CodeUnknown:
 		f.Outcome = api.OutcomeUnknown
+	case code == client.CodeDenied:
+		f.Outcome = api.OutcomeDenied
 	default:
 		f.Outcome = api.OutcomeError
 	}

@@ -57,6 +57,10 @@ type Host interface {
 type Options struct {
 	Store Store
 	Host  Host
+	// Model answers messages; nil when nobody does, and tools are run by hand.
+	Model Model
+	// Desk is where the host's questions wait; nil when it asks none.
+	Desk *Desk
 	// Logger gets what could not be told to anybody else. nil discards.
 	Logger *slog.Logger
 	// CallsPerSession and Calls bound the calls that run at once; 0 means 32 and 256.
@@ -69,6 +73,8 @@ type Options struct {
 type Sessions struct {
 	store Store
 	host  Host
+	desk  *Desk
+	model Model
 	log   *slog.Logger
 	hub   hub
 
@@ -91,7 +97,7 @@ type Sessions struct {
 // call.finished with the outcome "unknown". The store stays the caller's to close, after [Sessions.Close].
 func Open(ctx context.Context, o Options) (*Sessions, error) {
 	s := &Sessions{
-		store: o.Store, host: o.Host, log: o.Logger,
+		store: o.Store, host: o.Host, desk: o.Desk, model: o.Model, log: o.Logger,
 		perSession: or(o.CallsPerSession, defaultCallsPerSession), total: or(o.Calls, defaultCalls),
 		maxSessions: or(o.MaxSessions, defaultMaxSessions),
 		jobs:        map[string]*job{}, running: map[string]map[string]*job{}, leaving: map[string]bool{},
@@ -103,6 +109,10 @@ func Open(ctx context.Context, o Options) (*Sessions, error) {
 		return nil, err
 	}
 	s.base, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	if s.desk == nil {
+		s.desk = NewDesk()
+	}
+	s.desk.bind(s)
 	return s, nil
 }
 

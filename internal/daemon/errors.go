@@ -32,6 +32,7 @@ func describe(err error) (int, api.Error) {
 		told    *problem
 		failure *client.Error
 		bad     *conversation.InvalidError
+		late    *conversation.SettledError
 		large   *http.MaxBytesError
 		wire    api.Error
 	)
@@ -42,6 +43,11 @@ func describe(err error) (int, api.Error) {
 		wire = *conversation.WireError(failure)
 	case errors.As(err, &bad):
 		wire = invalid(bad.Field, bad.Reason).wire
+	case errors.As(err, &late):
+		wire = api.Error{Code: codeExpired, Message: late.Error()}
+		if late.Action != "" {
+			wire.Code = codeAnswered
+		}
 	case errors.As(err, &large):
 		wire = api.Error{Code: codeTooLarge, Message: fmt.Sprintf("The body is larger than %d bytes.", large.Limit)}
 	case errors.Is(err, conversation.ErrNotFound):
@@ -81,6 +87,8 @@ const (
 	codeBusy       = "busy"
 	codeNotRunning = "not_running"
 	codeClosing    = "closing"
+	codeAnswered   = "already_answered"
+	codeExpired    = "question_expired"
 	codeInternal   = "internal"
 )
 
@@ -99,6 +107,8 @@ var statusOf = map[string]int{
 	codeBusy:       http.StatusTooManyRequests,
 	codeNotRunning: http.StatusConflict,
 	codeClosing:    http.StatusServiceUnavailable,
+	codeAnswered:   http.StatusConflict,
+	codeExpired:    http.StatusConflict,
 	codeInternal:   http.StatusInternalServerError,
 
 	string(client.CodeConfig):      http.StatusUnprocessableEntity,

@@ -78,11 +78,12 @@ func start(t *testing.T, o setup) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := usher.Open(t.Context(), usher.Options{Servers: o.servers})
+	desk := conversation.NewDesk()
+	h, err := usher.Open(t.Context(), usher.Options{Servers: o.servers, Ask: desk.Ask})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := conversation.Open(t.Context(), conversation.Options{Store: store, Host: h, CallsPerSession: o.calls})
+	sessions, err := conversation.Open(t.Context(), conversation.Options{Store: store, Host: h, Desk: desk, CallsPerSession: o.calls})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,6 +114,11 @@ func Routes() []Route {
 			Summary: "Free what the session's apps take; their text stays", Response: api.Compacted{}, Status: 200, handle: (*Server).compact,
 		},
 		{
+			Method: "POST", Pattern: "/v1/questions/{id}/answer", Auth: AuthPerson,
+			Summary: "Answer a question; the first answer counts, a later one is told who was first",
+			Request: api.AnswerRequest{}, Status: 204, handle: (*Server).answer,
+		},
+		{
 			Method: "GET", Pattern: "/v1/servers", Auth: AuthPerson, Summary: "Every server as it stands, in configured order",
 			Response: api.ServerList{}, Status: 200, handle: (*Server).listServers,
 		},

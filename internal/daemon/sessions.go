@@ -43,7 +43,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 			list.NextCursor = makeCursor(last.UpdatedAt, last.ID)
 			break
 		}
-		list.Sessions = append(list.Sessions, session(one))
+		list.Sessions = append(list.Sessions, s.session(one))
 	}
 	return respond(w, http.StatusOK, list)
 }
@@ -58,7 +58,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", "/v1/sessions/"+made.ID)
-	return respond(w, http.StatusCreated, session(made))
+	return respond(w, http.StatusCreated, s.session(made))
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -66,7 +66,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, http.StatusOK, session(found))
+	return respond(w, http.StatusOK, s.session(found))
 }
 
 func (s *Server) updateSession(w http.ResponseWriter, r *http.Request) error {
@@ -106,10 +106,10 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, api.Compacted{Displays: emptied})
 }
 
-func session(s conversation.Session) api.Session {
+func (s *Server) session(c conversation.Session) api.Session {
 	return api.Session{
-		ID: s.ID, Title: s.Title, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
-		Archived: s.Archived, LastEventID: s.LastEventID,
+		ID: c.ID, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		Archived: c.Archived, LastEventID: c.LastEventID, Questions: s.sessions.Questions(c.ID),
 	}
 }
 

@@ -36,6 +36,8 @@ export interface Session {
 	updatedAt: string;
 	archived: boolean;
 	lastEventId: number;
+	/** Questions is how many questions to a person wait in it. */
+	questions: number;
 }
 
 /** SessionList is a page of sessions, newest first. */
