@@ -3,6 +3,7 @@ package permission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,11 +44,11 @@ type Request struct {
 
 // Gate decides about calls and remembers answers. It is safe for concurrent use.
 type Gate struct {
-	policy Policy
-	store  Store
-	now    func() time.Time
+	store Store
+	now   func() time.Time
 
 	mu       sync.Mutex
+	policy   Policy
 	sessions map[string]*answers
 }
 
@@ -68,9 +69,8 @@ type GateOptions struct {
 
 // NewGate returns a gate. It keeps nothing open.
 func NewGate(o GateOptions) *Gate {
-	g := &Gate{policy: o.Policy, store: o.Store, now: o.Now, sessions: map[string]*answers{}}
-	g.policy.Deny = append([]Rule(nil), o.Policy.Deny...)
-	g.policy.Allow = append([]Rule(nil), o.Policy.Allow...)
+	g := &Gate{store: o.Store, now: o.Now, sessions: map[string]*answers{}}
+	g.SetPolicy(o.Policy)
 	if g.store == nil {
 		g.store = NewMemoryStore()
 	}
@@ -80,22 +80,31 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
+// SetPolicy replaces the policy from the next decision on, as when the configuration was changed. What was answered
+// stays.
+func (g *Gate) SetPolicy(p Policy) {
+	p.Deny, p.Allow = slices.Clone(p.Deny), slices.Clone(p.Allow)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.policy = p
+}
+
 // Decide decides about a call. A store that cannot be read costs what it remembers and nothing else: the decision
 // stands, at worst a question too many, and the error tells why.
 func (g *Gate) Decide(ctx context.Context, r Request) (Decision, error) {
-	p := g.policy
-	if r.Mode != "" {
-		p.Mode = r.Mode
-	}
 	var memory Memory
 	k := key{r.Server.Name, r.Tool.Name}
 	g.mu.Lock()
+	p := g.policy
 	if s := g.sessions[r.Owner]; s != nil {
 		if grant, ok := s.grants[k]; ok {
 			memory.Session = &grant
 		}
 	}
 	g.mu.Unlock()
+	if r.Mode != "" {
+		p.Mode = r.Mode
+	}
 	d := p.Decide(r.Server, r.Tool, memory)
 	if d.Verdict != Asked {
 		return d, nil

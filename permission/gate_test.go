@@ -69,6 +69,24 @@ func TestTheModeOfACallReplacesThePolicys(t *testing.T) {
 	}
 }
 
+func TestANewPolicyHoldsAtOnceAndKeepsAnswers(t *testing.T) {
+	t.Parallel()
+	gate := permission.NewGate(permission.GateOptions{})
+	if _, err := gate.Answer(t.Context(), request("one"), permission.Session); err != nil {
+		t.Fatal(err)
+	}
+	deny := rules(t, "files/write")
+	gate.SetPolicy(permission.Policy{Deny: deny})
+	deny[0] = permission.Rule{} // the caller's slice is the caller's
+	if d, err := gate.Decide(t.Context(), request("one")); err != nil || d.Source != permission.ByDenyRule {
+		t.Errorf("%+v, %v", d, err)
+	}
+	gate.SetPolicy(permission.Policy{})
+	if d, err := gate.Decide(t.Context(), request("one")); err != nil || d.Source != permission.BySession {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 // broken is a store whose disk is gone.
 type broken struct{ permission.Store }
 

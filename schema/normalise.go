@@ -50,6 +50,9 @@ func Normalise(raw json.RawMessage, profile Profile) (Result, error) {
 	}
 	n := newNormaliser(root, profile.rules())
 	out := n.document(root)
+	if why := beyondStrict(out); profile == OpenAIStrict && n.open == nil && why != "" {
+		n.impossible(&place{}, why)
+	}
 	if profile == OpenAIStrict && n.open != nil {
 		reason := *n.open
 		n = newNormaliser(root, OpenAI.rules())

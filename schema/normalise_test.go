@@ -136,6 +136,30 @@ func TestHostileSchemasCostNoToolAndLittleTime(t *testing.T) {
 	}
 }
 
+func TestStrictModesOwnBoundsLeadOutOfIt(t *testing.T) {
+	t.Parallel()
+	nested := func(levels int) string {
+		return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{"type":"string"}` + strings.Repeat(`}}`, levels)
+	}
+	enum := func(values int) string {
+		return `{"type":"object","properties":{"a":{"type":"integer","enum":[1` + strings.Repeat(`,1`, values-1) + `]}}}`
+	}
+	named := func(chars int) string {
+		return `{"type":"object","properties":{"` + strings.Repeat("n", chars) + `":{"type":"string"}}}`
+	}
+	for raw, want := range map[string]bool{
+		nested(10): true, nested(11): false, enum(999): true, enum(1000): false /* null is one more */, named(120_000): true, named(120_001): false,
+	} {
+		r, err := schema.Normalise(json.RawMessage(raw), schema.OpenAIStrict)
+		if err != nil || r.Strict != want {
+			t.Errorf("%.60s… (%d bytes): strict %v, %v", raw, len(raw), r.Strict, err)
+		}
+		if !want && (len(r.Changes) == 0 || !strings.Contains(r.Changes[0].Why, "bound")) {
+			t.Errorf("%.60s…: %v", raw, r.Changes)
+		}
+	}
+}
+
 func TestStrictModeTakesNullsOutAgain(t *testing.T) {
 	t.Parallel()
 	r, err := schema.Normalise(json.RawMessage(`{"type":"object","additionalProperties":false,
