@@ -45,7 +45,7 @@ export function isOffered(entry: Entry): boolean {
 }
 
 /** To run something is what people come for. */
-const kindScores: Record<Entry["kind"], number> = { tool: 3, prompt: 2, template: 0, resource: 0 };
+const kindScores: Record<Entry["kind"], number> = { tool: 4, prompt: 0, template: 0, resource: 0 };
 
 /**
  * The entries that hold every word of the query, the best first: a word that starts a title counts more than
