@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -256,7 +257,7 @@ func TestServeForPeople(t *testing.T) {
 		var line string
 		if _, err := fmt.Fscanln(out, &line); err == nil && strings.HasPrefix(line, "http://") {
 			address = line
-		} else if err == io.EOF {
+		} else if errors.Is(err, io.EOF) {
 			t.Fatalf("no address was printed\n%s", d.stderr)
 		}
 	}
