@@ -132,7 +132,11 @@ func TestDeleteEndsWhatRuns(t *testing.T) {
 	if err := f.Delete(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	<-w.Gone()
+	select {
+	case <-w.Gone():
+	case <-time.After(20 * time.Second):
+		t.Fatal("a watcher was not told")
+	}
 	if f.Running() != 0 {
 		t.Errorf("%d calls are running", f.Running())
 	}
