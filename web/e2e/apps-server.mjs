@@ -61,7 +61,7 @@ window.report = report;
 const attempt = async (name, what) => { 
 	let outcome;
 	try {
-		const got = await Promise.race([what(), new Promise((_, no) => setTimeout(() => no(new Error("nothing happened")), 1500))]);
+		const got = await Promise.race([what(), new Promise((_, no) => setTimeout(() => no(new Error("nothing happened")), 700))]);
 		outcome = got === undefined || got === null || got === false ? "stopped" : "got " + String(got).slice(0, 80);
 	} catch (error) { outcome = "stopped"; }
 	report[name] = outcome;

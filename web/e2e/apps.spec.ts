@@ -252,27 +252,66 @@ test("the tour shows its dashboard, which answers to the pointer and the keyboar
 });
 
 /** The samples that need no network, with what each shows when it runs. */
-const samples: [server: string, tool: string, shows: RegExp | string, args?: string][] = [
-	["budget-allocator", "Get Budget Data", /Allocated: \$100,000/],
-	["scenario-modeler", "Get Scenario Data", /Scenario/],
-	["basic-vanillajs", "Get Time", /\d{4}/],
-	["basic-react", "Get Time", /\d{4}/],
-	["basic-preact", "Get Time", /\d{4}/],
-	["basic-vue", "Get Time", /\d{4}/],
-	["basic-svelte", "Get Time", /\d{4}/],
-	["basic-solid", "Get Time", /\d{4}/],
-	["transcript", "Transcribe Speech", /Start|transcript/i],
+const samples: { server: string; tool: string; shows: RegExp | string; args?: object }[] = [
+	{ server: "budget-allocator", tool: "Get Budget Data", shows: /Allocated: \$100,000/ },
+	{ server: "scenario-modeler", tool: "Get Scenario Data", shows: /Scenario/ },
+	{ server: "basic-vanillajs", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "basic-react", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "basic-preact", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "basic-vue", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "basic-svelte", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "basic-solid", tool: "Get Time", shows: /\d{4}/ },
+	{ server: "transcript", tool: "Transcribe Speech", shows: /Start|transcript/i },
+	{
+		server: "sheet-music",
+		tool: "Play Sheet Music",
+		shows: /Scale/,
+		args: { abcNotation: "X:1\nT:Scale\nM:4/4\nL:1/4\nK:C\nCDEF|GABc|" },
+	},
+	{
+		server: "shadertoy",
+		tool: "ShaderToy Renderer",
+		shows: "",
+		args: { fragmentShader: "void mainImage(out vec4 c, in vec2 p) { c = vec4(p / iResolution.xy, 0.5, 1.0); }" },
+	},
 ];
 
-for (const [server, tool, shows] of samples) {
+for (const { server, tool, shows, args } of samples) {
 	test.describe(server, () => {
 		test.use({ servers: { [server]: sample(server) } });
-		test(`${server} is drawn`, async ({ usher, page }) => {
+		test(`${server} is drawn, and again after a reload`, async ({ usher, page }) => {
 			await enter(page, usher);
-			const card = await openApp(page, server, tool);
-			await expect.poll(() => phase(card), { timeout: 15_000 }).toBe("shown");
-			const app = await appFrame(card);
-			await expect(app.locator("body")).toContainText(shows);
+			const card = await openApp(page, server, tool, args);
+			for (const round of ["first", "reloaded"]) {
+				await expect.poll(() => phase(card), { message: round, timeout: 15_000 }).toBe("shown");
+				const app = await appFrame(card);
+				await expect(app.locator("body")).toContainText(shows);
+				if (server === "shadertoy") await expect(app.locator("canvas").first()).toBeVisible();
+				if (round === "first") await page.reload();
+			}
+		});
+	});
+}
+
+/** The samples that cannot be shown here, with the reason the person is given. */
+const refused: { server: string; tool: string; reason: string }[] = [
+	{ server: "map", tool: "Show Map", reason: "it did not start within 10 seconds" },
+	{
+		server: "threejs",
+		tool: "Show Three.js Scene",
+		reason: "the app's HTML is 1,174,015 bytes; the limit is 1,048,576",
+	},
+];
+
+for (const { server, tool, reason } of refused) {
+	test.describe(server, () => {
+		test.use({ servers: { [server]: sample(server) } });
+		test(`${server} keeps its text, with the reason`, async ({ usher, page }) => {
+			await enter(page, usher);
+			await pick(page, tool);
+			await run(page);
+			await expect(page.getByText(/The app is not shown/)).toContainText(reason);
+			await expect(page.locator("iframe")).toHaveCount(0);
 		});
 	});
 }

@@ -40,8 +40,12 @@ export async function enter(page: Page, usher: Usher): Promise<void> {
 }
 
 /** Runs a tool and gives the card of its app. */
-export async function openApp(page: Page, server: string, title: string): Promise<Locator> {
+export async function openApp(page: Page, server: string, title: string, args?: object): Promise<Locator> {
 	await pick(page, title);
+	if (args) {
+		await page.getByRole("button", { name: "JSON", exact: true }).click();
+		await page.getByLabel("Arguments as JSON").fill(JSON.stringify(args));
+	}
 	await run(page);
 	return page.getByRole("article", { name: `App of ${server}: ${title}` }).last();
 }
