@@ -119,3 +119,48 @@ func TestListenRefused(t *testing.T) {
 	<-refused
 	must(s.Tools(t.Context()))
 }
+
+// TestSubscribe is LEG-30 and SUB-21: one API for both eras.
+func TestSubscribe(t *testing.T) {
+	eras(t, func(t *testing.T, open func(client.Options, ...string) (*client.Session, func() ushertest.Log)) {
+		updated := make(chan string, 10)
+		s, log := open(client.Options{OnResourceUpdated: func(uri string) { updated <- uri }}, "--ttl", "60000")
+		must(s.Tools(t.Context())) // a modern session listens for lists already
+		if err := s.Subscribe(t.Context(), "fx://readme"); err != nil {
+			t.Fatal(err)
+		}
+		must(s.ReadResource(t.Context(), "fx://readme"))
+		if _, err := s.Call(t.Context(), "update_resource", []byte(`{"uri":"fx://readme"}`), client.CallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if uri := <-updated; uri != "fx://readme" {
+			t.Errorf("updated %q", uri)
+		}
+		if must(s.ReadResource(t.Context(), "fx://readme")).FromCache {
+			t.Error("the resource was read from the cache after its update (CACHE-13)")
+		}
+		if err := s.Unsubscribe(t.Context(), "fx://readme"); err != nil {
+			t.Fatal(err)
+		}
+		if s.Era() == client.Modern && len(log().Received("resources/subscribe")) != 0 {
+			t.Error("a modern server got resources/subscribe")
+		}
+		if v := log().Violations(); len(v) != 0 {
+			t.Error(v)
+		}
+	})
+}
+
+func TestSubscribeWithoutASubscription(t *testing.T) {
+	l := script(t, discoverable(`{"resources":{}}`), func(p *scripted) { p.drain() })
+	s := dial(t, auto(scriptedServer()), client.Options{Launcher: l})
+	wantError(t, s.Subscribe(t.Context(), "a://b"), client.PhaseRead, client.CodeUnsupported)
+
+	l = script(t, discoverable(`{"resources":{"subscribe":true}}`), func(p *scripted) {
+		m := p.expect("subscriptions/listen")
+		p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`, m.ID)
+		p.drain()
+	})
+	s = dial(t, auto(scriptedServer()), client.Options{Launcher: l})
+	wantError(t, s.Subscribe(t.Context(), "a://b"), client.PhaseRead, client.CodeUnsupported)
+}

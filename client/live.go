@@ -122,13 +122,15 @@ func (s *Session) start() {
 	s.wg.Go(s.watch)
 }
 
-// goUnlessClosed starts a goroutine that Close waits for by wg.
-func (s *Session) goUnlessClosed(wg *sync.WaitGroup, f func()) {
+// goUnlessClosed starts a goroutine that Close waits for by wg, and reports whether it did.
+func (s *Session) goUnlessClosed(wg *sync.WaitGroup, f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed.Load() {
-		wg.Go(f)
+	if s.closed.Load() {
+		return false
 	}
+	wg.Go(f)
+	return true
 }
 
 // watch notices the end of the server, cleans up after it and says why.

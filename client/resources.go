@@ -65,6 +65,36 @@ func (s *Session) notFound(code int64) bool {
 	return code == codeResourceNotFound || s.era == Modern && code == codeInvalidParams
 }
 
+// Subscribe asks the server to tell Options.OnResourceUpdated when this resource changes, in either era. The error is an
+// *Error; CodeUnsupported when the server offers no subscriptions.
+func (s *Session) Subscribe(ctx context.Context, uri string) error {
+	return s.subscription(ctx, "resources/subscribe", uri, true)
+}
+
+// Unsubscribe ends what Subscribe began.
+func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
+	return s.subscription(ctx, "resources/unsubscribe", uri, false)
+}
+
+// subscription sends the legacy request, or changes the filter of the modern listen (SUB-21).
+func (s *Session) subscription(ctx context.Context, method, uri string, on bool) error {
+	if !s.server.declares("resources", "subscribe") {
+		return s.newError(PhaseRead, CodeUnsupported, "the server offers no subscriptions to resources")
+	}
+	if s.era == Legacy {
+		_, err := s.run(ctx, exchange{phase: PhaseRead, method: method, members: field("uri", uri), idle: listClock})
+		return err
+	}
+	err := s.listening.follow(ctx, uri, on)
+	if errors.Is(err, errNotGranted) || errors.Is(err, errNoAck) {
+		return s.newError(PhaseRead, CodeUnsupported, err.Error())
+	}
+	if err != nil {
+		return s.translate(ctx, PhaseRead, err)
+	}
+	return nil
+}
+
 // Prompt gets a prompt with its arguments filled in. It is never kept (CACHE-01).
 func (s *Session) Prompt(ctx context.Context, name string, args map[string]string) (*PromptResult, error) {
 	members := field("name", name)
