@@ -91,8 +91,13 @@ func (s *Writer) Write(e Event) error {
 // Buffered is the number of bytes that wait for Flush.
 func (s *Writer) Buffered() int { return s.buf.Len() }
 
-// Flush sends what is buffered.
-func (s *Writer) Flush() error { return s.flush() }
+// Flush sends what is buffered, if anything is.
+func (s *Writer) Flush() error {
+	if s.buf.Len() == 0 {
+		return nil
+	}
+	return s.flush()
+}
 
 // Ping sends a comment, which a reader passes over: it keeps the connection from looking dead.
 func (s *Writer) Ping() error {
