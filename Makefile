@@ -33,7 +33,7 @@ run: ## build and start usher serve; ARGS='--addr 127.0.0.1:9000' adds flags
 .PHONY: build
 build: ## build the program into bin/usher
 	@scripts/doctor go
-	@CGO_ENABLED=0 $(STEP) 'build bin/usher' $(GO) build -trimpath -o bin/usher ./cmd/usher
+	@$(STEP) 'build bin/usher' $(GO) build -o bin/usher ./cmd/usher
 
 .PHONY: test
 test: ## everything that must pass: Go with -race, npm, biome, tsc, vitest, vite, Playwright
