@@ -210,13 +210,14 @@ func FuzzHeader(f *testing.F) {
 			}
 			for name, sources := range got {
 				own, declared := want[name], sources
-				if name == "connect-src" || name == "base-uri" {
+				switch {
+				case name == "connect-src" || name == "base-uri":
 					if slices.Equal(sources, own) {
 						continue
 					}
-				} else if len(sources) >= len(own) && slices.Equal(sources[:len(own)], own) {
+				case len(sources) >= len(own) && slices.Equal(sources[:len(own)], own):
 					declared = sources[len(own):]
-				} else {
+				default:
 					t.Fatalf("%s lost its own sources: %q", name, sources)
 				}
 				open := slices.Contains([]string{"connect-src", "base-uri", "script-src", "style-src", "img-src", "font-src", "media-src"}, name)

@@ -114,7 +114,8 @@ func addDashboard(server *mcp.Server, log *slog.Logger) {
 		Meta:        mcp.Meta{"ui": map[string]any{"resourceUri": dashboardURI}, "ui/resourceUri": dashboardURI},
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 		Year int `json:"year"`
-	}) (*mcp.CallToolResult, any, error) {
+	},
+	) (*mcp.CallToolResult, any, error) {
 		data := revenueOf(in.Year)
 		log.Info("dashboard shown", "year", in.Year)
 		return text("%s", data.table()), data, nil

@@ -35,7 +35,8 @@ func addTools(server *mcp.Server, log *slog.Logger) {
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 		Message string `json:"message"`
-	}) (*mcp.CallToolResult, any, error) {
+	},
+	) (*mcp.CallToolResult, any, error) {
 		return text("%s", in.Message), nil, nil
 	})
 	mcp.AddTool(server, &mcp.Tool{

@@ -36,7 +36,8 @@ export async function startCanary() {
 /** Logs a page in, whose console is left alone: apps write into it. */
 export async function enter(page: Page, usher: Usher): Promise<void> {
 	await page.goto(usher.url);
-	await expect(page.getByRole("navigation", { name: "Sessions and servers" })).toBeAttached();
+	await expect(page.getByRole("main")).toBeVisible();
+	await expect(page.getByLabel("Address or code")).toHaveCount(0);
 }
 
 /** Runs a tool and gives the card of its app. */
