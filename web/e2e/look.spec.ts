@@ -124,6 +124,7 @@ test("a tool is found, filled in, run and read without a pointer", async ({ shel
 test("nothing moves for those who asked for less motion", async ({ shell }) => {
 	await shell.emulateMedia({ reducedMotion: "reduce" });
 	await pick(shell, "Slow work");
+	await shell.getByLabel("steps").fill("4000");
 	await run(shell);
 	await expect(shell.getByRole("progressbar")).toBeVisible();
 	const moving = await shell.evaluate(

@@ -33,7 +33,7 @@ test("progress is drawn while a call runs, and Cancel reaches the server", async
 
 test("two pages see the same events, and a reload loses nothing", async ({ shell, context }) => {
 	await pick(shell, "Slow work");
-	await shell.getByLabel("steps").fill("12");
+	await shell.getByLabel("steps").fill("4000");
 	await run(shell);
 	await expect(shell.getByRole("article", { name: /Slow work: Running/ })).toBeVisible();
 	const second = await context.newPage();
@@ -41,12 +41,15 @@ test("two pages see the same events, and a reload loses nothing", async ({ shell
 	await expect(second.getByRole("progressbar")).toHaveAccessibleName(/step/);
 	await shell.reload();
 	await expect(shell.getByRole("article", { name: /Slow work: Running/ })).toBeVisible();
+	// The bench is as it was before the reload.
+	await expect(shell.getByLabel("steps")).toHaveValue("4000");
+	await pick(shell, "Release");
+	await run(shell);
 	for (const page of [shell, second]) {
 		await expect(page.getByRole("article", { name: "bench, Slow work: Done" })).toBeVisible();
-		await expect(page.getByText("Done in 12 steps.").first()).toBeVisible();
+		await expect(page.getByText("Done in 4000 steps.").first()).toBeVisible();
+		await expect(page.getByRole("article", { name: "bench, Release: Done" })).toBeVisible();
 	}
-	// The bench is as it was before the reload.
-	await expect(shell.getByLabel("steps")).toHaveValue("12");
 });
 
 test("the page comes back when the daemon does", async ({ shell, usher, servers }) => {
