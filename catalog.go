@@ -2,15 +2,12 @@ package usher
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/usher-mcp/usher/apps"
 	"github.com/usher-mcp/usher/client"
@@ -29,81 +26,6 @@ type snapshot struct {
 	rejected map[string][]client.Rejected // by kind
 	notes    map[string][]string          // warnings by kind
 	warnings []string                     // all of notes, and what went wrong besides
-}
-
-// The kinds of list_changed notifications; templates change with resources.
-const (
-	kindTools     = "tools"
-	kindPrompts   = "prompts"
-	kindResources = "resources"
-)
-
-// load reads the lists of the given kinds, all of them for nil, and keeps the rest from old. It sends one
-// request per list and page (M10). A server whose tools cannot be listed is an error; the other lists are
-// optional, and their failure is a warning.
-func (s *server) load(ctx context.Context, sess *client.Session, kinds map[string]bool, old snapshot) (snapshot, error) {
-	wants := func(kind string) bool { return kinds == nil || kinds[kind] }
-	next := old
-	next.rejected, next.notes = cloneMap(old.rejected), cloneMap(old.notes)
-
-	var tools client.List[client.Tool]
-	var prompts client.List[client.Prompt]
-	var resources client.List[client.Resource]
-	var templates client.List[client.ResourceTemplate]
-	var promptsErr, resourcesErr, templatesErr error
-	g, gctx := errgroup.WithContext(ctx)
-	if wants(kindTools) {
-		g.Go(func() (err error) { tools, err = sess.Tools(gctx); return err })
-	}
-	if wants(kindPrompts) {
-		g.Go(func() error { prompts, promptsErr = sess.Prompts(gctx); return nil })
-	}
-	if wants(kindResources) {
-		g.Go(func() error { resources, resourcesErr = sess.Resources(gctx); return nil })
-		g.Go(func() error { templates, templatesErr = sess.ResourceTemplates(gctx); return nil })
-	}
-	if err := g.Wait(); err != nil {
-		return snapshot{}, err
-	}
-	// A session that ended in the middle is not a server without prompts.
-	if err := ctx.Err(); err != nil {
-		return snapshot{}, err
-	}
-
-	if wants(kindTools) {
-		var notes []string
-		next.tools, next.hidden, notes = s.filterTools(tools.Items, sess.Capabilities())
-		next.rejected[kindTools], next.notes[kindTools] = tools.Rejected, slices.Concat(tools.Warnings, notes)
-	}
-	if wants(kindPrompts) {
-		next.prompts = nil
-		for _, p := range prompts.Items {
-			next.prompts = append(next.prompts, Prompt{Server: s.spec.Name, Prompt: p})
-		}
-		next.rejected[kindPrompts], next.notes[kindPrompts] = prompts.Rejected, optional(prompts.Warnings, promptsErr)
-	}
-	if wants(kindResources) {
-		next.resources, next.templates = nil, nil
-		for _, r := range resources.Items {
-			next.resources = append(next.resources, Resource{Server: s.spec.Name, Resource: r})
-		}
-		for _, r := range templates.Items {
-			next.templates = append(next.templates, ResourceTemplate{Server: s.spec.Name, ResourceTemplate: r})
-		}
-		next.rejected[kindResources] = slices.Concat(resources.Rejected, templates.Rejected)
-		next.notes[kindResources] = slices.Concat(optional(resources.Warnings, resourcesErr), optional(templates.Warnings, templatesErr))
-	}
-	sortSnapshot(&next)
-	next.warnings = slices.Concat(next.notes[kindTools], next.notes[kindPrompts], next.notes[kindResources])
-	return next, nil
-}
-
-// optional adds the failure of a list that a server may do without.
-func optional(warnings []string, err error) []string {
-	if err == nil {
-		return warnings
-	}
-	return append(slices.Clone(warnings), err.Error())
 }
 
 // filterTools applies includeTools and excludeTools and finds each tool's app.

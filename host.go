@@ -164,9 +164,20 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 }
 
-// Wait returns when each named server is ready, or with the joined *[client.Error] values of those that are
-// not going to be without somebody's help. With no name it waits for every server that is enabled.
+// Wait returns when each named server is ready, with its tools in the catalog, or with the joined
+// *[client.Error] values of those that are not going to be without somebody's help. With no name it waits for every
+// server that is enabled. Prompts and resources may follow: see [Host.WaitLists].
 func (h *Host) Wait(ctx context.Context, names ...string) error {
+	return h.waitFor(ctx, names, func(s *server) error { _, err := s.await(ctx); return err })
+}
+
+// WaitLists waits like [Host.Wait], and then until each server's prompts and resources are in the catalog too, or
+// could not be read, which is a warning of that server.
+func (h *Host) WaitLists(ctx context.Context, names ...string) error {
+	return h.waitFor(ctx, names, func(s *server) error { return s.awaitLists(ctx) })
+}
+
+func (h *Host) waitFor(ctx context.Context, names []string, wait func(*server) error) error {
 	var list []*server
 	if len(names) == 0 {
 		for _, s := range h.servers {
@@ -184,9 +195,7 @@ func (h *Host) Wait(ctx context.Context, names ...string) error {
 	}
 	var errs []error
 	for _, s := range list {
-		if _, err := s.await(ctx); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, wait(s))
 	}
 	return errors.Join(errs...)
 }

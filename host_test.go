@@ -1,6 +1,7 @@
 package usher_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -286,4 +287,42 @@ func hintOf(err error) string {
 func pid(h *usher.Host, name string) int {
 	s, _ := h.Server(name)
 	return s.PID
+}
+
+// A list that never comes delays nothing but itself.
+func TestASilentListDelaysNoOther(t *testing.T) {
+	for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list"} {
+		t.Run(method, func(t *testing.T) {
+			spec := fx(t, "fx", "--silent", method)
+			h := open(t, usher.Options{Servers: []config.Server{spec}})
+			if err := h.Wait(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "echo", Arguments: []byte(`{"message":"hi"}`)}); err != nil {
+				t.Error(err)
+			}
+			short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := h.WaitLists(short); codeOf(err) != client.CodeTimeout {
+				t.Errorf("WaitLists = %v, want that a list has not arrived", err)
+			}
+			// The change of another list is read all the same.
+			before := len(h.Catalog().Tools)
+			if _, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "change_tools", Arguments: []byte(`{"name":"extra"}`)}); err != nil {
+				t.Fatal(err)
+			}
+			until(t, h, "the new tool is in the catalog", func() bool { return len(h.Catalog().Tools) == before+1 })
+		})
+	}
+}
+
+func TestAListThatFailsIsAWarning(t *testing.T) {
+	h := open(t, usher.Options{Servers: []config.Server{fx(t, "fx", "--error", "prompts/list=-32000:no prompts today")}})
+	if err := h.WaitLists(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := h.Server("fx")
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no prompts today") || s.Resources == 0 || s.Tools == 0 {
+		t.Errorf("%d tools, %d resources, warnings %q", s.Tools, s.Resources, s.Warnings)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,8 +18,6 @@ const (
 	maxStderr = 256 << 10
 	// closeTime bounds the end of one session: the process ladder's 5 s and a little to spare.
 	closeTime = 6 * time.Second
-	// listChangedPause gathers a burst of list_changed notifications into one new list.
-	listChangedPause = 50 * time.Millisecond
 	// stableAfter is how long a session must have lived for its loss not to count as a failed attempt.
 	stableAfter = 10 * time.Second
 	// maxAttempts is how many reconnects in a row may fail before a person is needed.
@@ -40,6 +39,7 @@ type server struct {
 	last     *client.Session // the running one or the one before, for its stderr
 	snap     snapshot
 	listed   bool     // snap belongs in the catalog though the server is not ready yet
+	complete bool     // every list of the running session was read or failed
 	remarks  []string // what became of its questions, for its warnings
 	enabled  bool
 	approved bool
@@ -163,13 +163,13 @@ func (s *server) end() {
 		s.cancel()
 		s.cancel = nil
 	}
-	s.sess = nil
+	s.sess, s.listed, s.complete = nil, false, false
 }
 
 // live connects and stays with the session until it ends or ctx does. lived is how long it was ready,
 // negative if it never was.
 func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error) {
-	dirty := newDirt()
+	var lists changes
 	began := time.Now()
 	s.mu.Lock()
 	s.st.Starts++
@@ -178,7 +178,7 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 		Logger:        s.h.log,
 		Info:          s.h.info,
 		Trace:         s.h.trace,
-		OnListChanged: dirty.add,
+		OnListChanged: lists.add,
 		Launcher:      s.h.launcher,
 		Handler:       s.handler(),
 	})
@@ -196,18 +196,54 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 	s.last = sess
 	s.mu.Unlock()
 
-	snap, err := s.load(ctx, sess, nil, snapshot{})
-	if err != nil {
-		return -1, s.asError(client.PhaseList, err)
+	l := newLister(ctx, s, sess)
+	defer l.close()
+	lists.forward(l.changed)
+	var ready time.Time // zero until the tools are in the catalog
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-sess.Done():
+			if err = sess.Err(); err == nil {
+				err = errors.New("the session ended")
+			}
+		case r := <-l.results:
+			if err = l.take(r); err != nil {
+				return -1, s.asError(client.PhaseList, err)
+			}
+			s.offer(l)
+			if ready.IsZero() && l.read[kindTools] {
+				ready = time.Now()
+				s.ready(sess, ready.Sub(began))
+			}
+			continue
+		}
+		if ready.IsZero() {
+			return -1, s.asError(client.PhaseList, err)
+		}
+		return time.Since(ready), s.asError(client.PhaseCall, err)
 	}
-	connected := time.Since(began)
-	ready := time.Now()
-	// The catalog comes first: whoever waited for the server to be ready finds its tools there.
+}
+
+// offer puts what was read into the catalog. It comes before ready: whoever waited for the server to be ready finds
+// its tools there.
+func (s *server) offer(l *lister) {
 	s.mu.Lock()
-	s.snap, s.listed = snap, true
+	if !l.read[kindTools] { // nothing is offered before the tools
+		s.mu.Unlock()
+		return
+	}
+	s.snap, s.listed, s.complete = l.snap, s.sess == nil, l.complete()
 	s.mu.Unlock()
 	s.h.rebuild()
+	s.set(func(*ServerStatus) {})
+}
+
+func (s *server) ready(sess *client.Session, connected time.Duration) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.sess, s.listed = sess, false
 	s.setLocked(func(st *ServerStatus) {
 		st.State, st.Err = StateReady, nil
@@ -215,41 +251,6 @@ func (s *server) live(ctx context.Context) (lived time.Duration, _ *client.Error
 		st.Info, st.Instructions, st.Capabilities = sess.Info(), sess.Instructions(), sess.Capabilities()
 		st.Negotiation, st.PID, st.Connected = sess.Negotiation(), sess.PID(), connected
 	})
-	s.mu.Unlock()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return time.Since(ready), s.asError(client.PhaseHandshake, ctx.Err())
-		case <-sess.Done():
-			err := sess.Err()
-			if err == nil {
-				err = errors.New("the session ended")
-			}
-			return time.Since(ready), s.asError(client.PhaseCall, err)
-		case <-dirty.signal:
-			pause := time.NewTimer(listChangedPause)
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
-				continue
-			}
-			kinds := dirty.take()
-			next, err := s.load(ctx, sess, kinds, snap)
-			if err != nil {
-				// The list that stands is stale but usable; losing it would help nobody.
-				next = snap
-				next.warnings = append(next.warnings[:len(next.warnings):len(next.warnings)], "the list changed and could not be read again: "+err.Error())
-			}
-			snap = next
-			s.mu.Lock()
-			s.snap = snap
-			s.setLocked(func(*ServerStatus) {})
-			s.mu.Unlock()
-			s.h.rebuild()
-		}
-	}
 }
 
 // asError makes an error of this server out of any error, with configured secrets masked.
@@ -367,6 +368,28 @@ func (s *server) await(ctx context.Context) (*client.Session, error) {
 	}
 }
 
+// awaitLists waits until every list of the server was read or failed.
+func (s *server) awaitLists(ctx context.Context) error {
+	for {
+		if _, err := s.await(ctx); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		complete, changed := s.complete, s.changed
+		s.mu.Unlock()
+		if complete {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			e := s.asError(client.PhaseList, ctx.Err())
+			e.Message = "a list has not arrived yet"
+			return e
+		}
+	}
+}
+
 func (s *server) awaitState(ctx context.Context, want State) error {
 	for {
 		s.mu.Lock()
@@ -441,29 +464,31 @@ func backoff(n int) time.Duration {
 	return min(time.Second<<min(n-1, 10), maxBackoff)
 }
 
-// dirt gathers which lists have changed.
-type dirt struct {
-	mu     sync.Mutex
-	kinds  map[string]bool
-	signal chan struct{} // holds one token while kinds may be non-empty
+// changes takes list_changed notifications, which may arrive before there is a lister to tell.
+type changes struct {
+	mu    sync.Mutex
+	early []string
+	to    func(kind string)
 }
 
-func newDirt() *dirt { return &dirt{kinds: make(map[string]bool), signal: make(chan struct{}, 1)} }
-
-func (d *dirt) add(kind string) {
-	d.mu.Lock()
-	d.kinds[kind] = true
-	d.mu.Unlock()
-	select {
-	case d.signal <- struct{}{}:
-	default:
+func (c *changes) add(kind string) {
+	c.mu.Lock()
+	to := c.to
+	if to == nil && !slices.Contains(c.early, kind) {
+		c.early = append(c.early, kind)
+	}
+	c.mu.Unlock()
+	if to != nil {
+		to(kind)
 	}
 }
 
-func (d *dirt) take() map[string]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	kinds := d.kinds
-	d.kinds = make(map[string]bool)
-	return kinds
+func (c *changes) forward(to func(kind string)) {
+	c.mu.Lock()
+	early := c.early
+	c.to = to
+	c.mu.Unlock()
+	for _, kind := range early {
+		to(kind)
+	}
 }
