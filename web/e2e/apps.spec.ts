@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
 import { appFrame, appServer, enter, height, openApp, phase, sample } from "./apps";
 import { expect, pick, run, test, Usher } from "./usher";
 
@@ -91,28 +92,48 @@ test.describe("one good app", () => {
 	});
 
 	test("is compacted to its text, and no frame is made", async ({ shell, usher }) => {
-		await openApp(shell, "apps", "Show revenue dashboard");
-		await expect(shell.locator("article.app iframe")).toBeAttached();
+		const card = await openApp(shell, "apps", "Show revenue dashboard");
+		await expect.poll(() => phase(card)).toBe("shown");
 		const id = /\/s\/([^/?]+)/.exec(shell.url())?.[1] ?? "";
-		const log = await shell.request.get(`${usher.origin}/v1/sessions/${id}/events?until=now&after=0`);
-		const { events } = (await log.json()) as { events: { id: number; data: { display?: { html: string } } }[] };
-		for (const event of events) if (event.data.display) event.data.display.html = "";
-		// The stored log of a compacted session, as the daemon would replay it.
-		await shell.route(/\/events\?/, (route) =>
-			route.request().url().includes("until=now")
-				? route.fulfill({ json: { events, more: false } })
-				: route.fulfill({
-						contentType: "text/event-stream",
-						body: events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
-					}),
+		const compacted = await shell.evaluate(
+			(path) => fetch(path, { method: "POST" }).then((response) => response.status),
+			`/v1/sessions/${id}/compact`,
 		);
+		expect(compacted).toBe(200);
+
+		// The log keeps what it was, and the text as it was.
+		const log = await shell.request.get(`${usher.origin}/v1/sessions/${id}/events?until=now&after=0`);
+		const { events } = (await log.json()) as {
+			events: { type: string; data: { display?: Record<string, unknown> } }[];
+		};
+		const display = events.find((event) => event.type === "call.finished")?.data.display;
+		expect(display).toMatchObject({ type: "mcp_app", html: "", fallbackText: "Revenue 2025. North: 120. South: 95." });
+
 		const requested: string[] = [];
 		shell.on("request", (request) => requested.push(request.url()));
 		await shell.reload();
-		const card = shell.getByRole("article", { name: /Show revenue dashboard/ });
-		await expect(card).toContainText("Revenue 2025. North: 120. South: 95.");
+		await expect(shell.getByRole("article", { name: /Show revenue dashboard/ })).toContainText(
+			"Revenue 2025. North: 120. South: 95.",
+		);
 		await expect(shell.locator("iframe")).toHaveCount(0);
 		expect(requested.filter((url) => url.includes("/sandbox"))).toEqual([]);
+	});
+
+	test("makes room when many are open, and comes back when asked", async ({ shell }) => {
+		test.setTimeout(120_000);
+		await pick(shell, "Show revenue dashboard");
+		for (let i = 1; i <= 11; i++) {
+			await run(shell);
+			await expect(shell.getByRole("article", { name: "App of apps: Show revenue dashboard" })).toHaveCount(i);
+			const card = shell.getByRole("article", { name: "App of apps: Show revenue dashboard" }).last();
+			await card.scrollIntoViewIfNeeded();
+			await expect.poll(() => phase(card)).toBe("shown");
+		}
+		await expect.poll(() => shell.locator("iframe").count()).toBeLessThanOrEqual(9);
+		const first = shell.getByRole("article", { name: "App of apps: Show revenue dashboard" }).first();
+		await first.scrollIntoViewIfNeeded();
+		await first.getByRole("button", { name: "Open it again" }).click();
+		await expect((await appFrame(first)).getByText("North: 120")).toBeVisible();
 	});
 
 	test.describe("refusals", () => {
@@ -237,6 +258,10 @@ test("the tour shows its dashboard, which answers to the pointer and the keyboar
 		const app = await appFrame(card);
 		await expect(app.getByRole("heading", { name: "Revenue by region" })).toBeVisible();
 		await expect(app.getByText("€30.49 M")).toBeVisible();
+		if (process.env.USHER_SCREENSHOTS) {
+			await page.getByRole("button", { name: "Put away" }).click();
+			await page.screenshot({ path: fileURLToPath(new URL("../../docs/screenshots/dashboard.png", import.meta.url)) });
+		}
 		await app.getByRole("button", { name: "Europe", exact: true }).click();
 		await expect(app.getByText("€20.50 M")).toBeVisible();
 		await app.getByRole("button", { name: "Q4", exact: true }).click();
