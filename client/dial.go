@@ -202,6 +202,8 @@ func (s *Session) handshake(result json.RawMessage) json.RawMessage {
 	version := legacyVersion
 	if !slices.Contains(legacyVersions, d.ProtocolVersion) {
 		version = d.ProtocolVersion
+	} else if s.link != nil {
+		s.link.version.Store(d.ProtocolVersion) // what follows names it already, notifications/initialized first
 	}
 	return object(field("protocolVersion", version), []byte(`"capabilities":{}`),
 		field("serverInfo", map[string]string{"name": d.Info.Name, "version": d.Info.Version}))

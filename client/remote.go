@@ -59,7 +59,6 @@ func (s *Session) dialRemote(ctx context.Context) error {
 		s.abort(ctx)
 		return err
 	}
-	l.version.Store(s.version)
 	s.start()
 	stream := remote.Stream{
 		Client: httpClient, URL: s.spec.URL, Session: inner.SessionID(), Logger: s.logger,
