@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -41,6 +42,9 @@ func newPromptCommand(a *app) *cobra.Command {
 }
 
 func (a *app) getPrompt(ctx context.Context, h *usher.Host, server, name string, pairs []string) error {
+	if err := h.WaitLists(ctx, server); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
 	values, err := promptArguments(h.Catalog(), server, name, pairs)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func newPromptsCommand(a *app) *cobra.Command {
 		Short: "List the prompts of all servers, or of one",
 		Args:  arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.list(cmd.Context(), args, a.listPrompts)
+			return a.list(cmd.Context(), args, allLists, a.listPrompts)
 		},
 	}
 }

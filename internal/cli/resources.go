@@ -41,7 +41,7 @@ func newResourcesCommand(a *app) *cobra.Command {
 		Short: "List the resources and resource templates of all servers, or of one",
 		Args:  arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.list(cmd.Context(), args, a.listResources)
+			return a.list(cmd.Context(), args, allLists, a.listResources)
 		},
 	}
 }

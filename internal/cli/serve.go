@@ -72,6 +72,9 @@ Sessions are kept. Ctrl-C cancels what runs, ends the servers and stops; a secon
 
 // serve runs the daemon until ctx ends.
 func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
+	if a.timeout != 0 {
+		return &client.Error{Code: client.CodeInvalid, Message: "--timeout is for commands that end; usher serve runs until it is stopped"}
+	}
 	c, err := a.configuration(!f.noTour)
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ func newServersCommand(a *app) *cobra.Command {
 		Short: "Connect every server and show how each one stands; with --verbose also its settings and their sources",
 		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withServers(cmd.Context(), func(_ context.Context, h *usher.Host, c *config.Config) error {
+			return a.withServers(cmd.Context(), func(ctx context.Context, h *usher.Host, c *config.Config) error {
+				_ = h.WaitLists(ctx) // a list that does not come is a warning of its server
 				return a.listServers(h, c)
 			})
 		},

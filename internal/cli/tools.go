@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func newToolsCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !cmd.Flags().Changed("for"):
-				return a.list(cmd.Context(), args, a.listTools)
+				return a.list(cmd.Context(), args, onlyTools, a.listTools)
 			case len(args) == 0:
 				return usageError(cmd, "TOOL is missing")
 			}
@@ -59,12 +60,28 @@ func newToolsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// What a listing waits for: a ready server's tools are there, its other lists may still be on their way.
+const (
+	onlyTools = false
+	allLists  = true
+)
+
 // list runs a listing over all servers, or over the one that args names.
-func (a *app) list(ctx context.Context, args []string, do func(*usher.Host) error) error {
+func (a *app) list(ctx context.Context, args []string, lists bool, do func(*usher.Host) error) error {
 	if len(args) > 0 {
-		return a.withServer(ctx, args[0], func(_ context.Context, h *usher.Host) error { return do(h) })
+		return a.withServer(ctx, args[0], func(ctx context.Context, h *usher.Host) error {
+			if lists {
+				if err := h.WaitLists(ctx, args[0]); err != nil {
+					return errors.Join(context.Cause(ctx), err)
+				}
+			}
+			return do(h)
+		})
 	}
-	return a.withServers(ctx, func(_ context.Context, h *usher.Host, _ *config.Config) error {
+	return a.withServers(ctx, func(ctx context.Context, h *usher.Host, _ *config.Config) error {
+		if lists {
+			_ = h.WaitLists(ctx) // what is missing is told below, server by server
+		}
 		if err := do(h); err != nil {
 			return err
 		}
