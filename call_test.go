@@ -193,3 +193,16 @@ func TestEveryKindOfContentHasAText(t *testing.T) {
 		}
 	}
 }
+
+// What only the resource list says of an app counts, however early the call.
+func TestAnAppsMetadataMayStandInTheList(t *testing.T) {
+	spec := fx(t, "fx", "--app=listed", "--delay", "resources/list=300ms")
+	h := open(t, usher.Options{Servers: []config.Server{spec}})
+	res, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "app_dashboard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Display.Type != usher.DisplayApp || res.Display.CSP == nil {
+		t.Errorf("display = %+v", res.Display)
+	}
+}

@@ -13,6 +13,9 @@ import (
 // maxAppReadTime bounds the reading of an app's HTML after a call.
 const maxAppReadTime = 10 * time.Second
 
+// maxListWait bounds the wait for the resource list that may hold an app's metadata.
+const maxListWait = 2 * time.Second
+
 // display chooses how a result is shown. It never fails: an app that cannot be shown leaves the ordinary
 // display, with the reason beside it (M17, M18).
 func (h *Host) display(ctx context.Context, sess *client.Session, tool Tool, args json.RawMessage, res *client.Result) Display {
@@ -54,7 +57,7 @@ func (h *Host) readApp(ctx context.Context, sess *client.Session, tool Tool) (*a
 	for i, c := range read.Contents {
 		contents[i] = apps.Content{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Blob, Meta: c.Meta}
 	}
-	return apps.Validate(tool.AppURI, contents, h.listedMeta(tool.Server, tool.AppURI), apps.Limits{MaxHTMLBytes: h.apps.MaxHTMLBytes})
+	return apps.Validate(tool.AppURI, contents, h.listedMeta(ctx, tool.Server, tool.AppURI), apps.Limits{MaxHTMLBytes: h.apps.MaxHTMLBytes})
 }
 
 // appReadTime is how long reading an app may take: the call's idle clock, at most ten seconds.
@@ -65,9 +68,13 @@ func (s *server) appReadTime() time.Duration {
 	return maxAppReadTime
 }
 
-// listedMeta is the _meta of the resource's entry in resources/list; nil when it is not listed.
-func (h *Host) listedMeta(server, uri string) json.RawMessage {
+// listedMeta is the _meta of the resource's entry in resources/list; nil when it is not listed, or when the list has
+// still not arrived after a while.
+func (h *Host) listedMeta(ctx context.Context, server, uri string) json.RawMessage {
 	s := h.byName[server]
+	ctx, cancel := context.WithTimeout(ctx, maxListWait)
+	defer cancel()
+	_ = s.awaitLists(ctx)
 	s.mu.Lock()
 	resources := s.snap.resources
 	s.mu.Unlock()

@@ -61,7 +61,8 @@
 //	--list-changed-after DUR     add the tool late and say so, counted from initialized or listen
 //	--ttl MS, --scope S          cache hints of modern lists and reads (0, private)
 //	--app[=OPTION,…]             the app tool and its ui:// resource; options mime=TYPE, size=N, missing, error, blob,
-//	                             binary, uri=OTHER (the content's uri), flat (the old key), csp, undeclared, app-only
+//	                             binary, uri=OTHER (the content's uri), flat (the old key), csp, listed (metadata in
+//	                             resources/list alone), undeclared, app-only
 //	--instructions TEXT          what initialize and server/discover say of the server
 //	--elicit[=KIND,…]            tools that ask: form (default), url, sampling, roots; 'all' for each
 //	--rounds N                   how many rounds a modern question takes (1)

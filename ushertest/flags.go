@@ -71,7 +71,7 @@ type appOptions struct {
 	mime                                                     string
 	size                                                     int
 	uri                                                      string
-	missing, fails, blob, binary, flat, csp, hidden, appOnly bool
+	missing, fails, blob, binary, flat, csp, listed, hidden, appOnly bool
 }
 
 const appMIME = "text/html;profile=mcp-app"
@@ -297,6 +297,8 @@ func (o *options) setApp(s string) error {
 			a.flat = true
 		case "csp":
 			a.csp = true
+		case "listed":
+			a.listed = true
 		case "undeclared":
 			a.hidden = true
 		case "app-only":

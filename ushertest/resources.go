@@ -22,7 +22,10 @@ func (s *server) resources() []object {
 	}
 	if a := s.opts.app; a != nil && !a.missing {
 		entry := object{"uri": appURI, "name": "dashboard", "mimeType": a.mime}
-		if a.csp {
+		switch {
+		case a.listed:
+			entry["_meta"] = appMeta()
+		case a.csp:
 			entry["_meta"] = object{"ui": object{"prefersBorder": true}}
 		}
 		list = append(list, entry)
@@ -117,10 +120,14 @@ func (a *appOptions) content() object {
 		content["text"] = page
 	}
 	if a.csp {
-		content["_meta"] = object{"ui": object{
-			"csp":           object{"connectDomains": []string{"https://api.example.com"}, "resourceDomains": []string{"https://cdn.example.com"}},
-			"prefersBorder": true,
-		}}
+		content["_meta"] = appMeta()
 	}
 	return content
+}
+
+func appMeta() object {
+	return object{"ui": object{
+		"csp":           object{"connectDomains": []string{"https://api.example.com"}, "resourceDomains": []string{"https://cdn.example.com"}},
+		"prefersBorder": true,
+	}}
 }
