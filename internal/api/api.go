@@ -417,4 +417,6 @@ type Status struct {
 	// SandboxSwap is true when both loopback addresses on the port are this daemon's, so that the page may
 	// load app frames from the other loopback name.
 	SandboxSwap bool `json:"sandboxSwap"`
+	// AppReadyMs is how long an app may take to be ready before its text is shown.
+	AppReadyMs int64 `json:"appReadyMs"`
 }

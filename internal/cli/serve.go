@@ -112,7 +112,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		}
 		server, err := daemon.New(daemon.Options{
 			Sessions: sessions, Host: h, Listeners: listeners, Hosts: f.hosts, Token: token, Web: web.Dist(),
-			Version: version().Version, Logger: a.logger(),
+			Version: version().Version, Logger: a.logger(), AppReadyTimeout: c.Apps.ReadyTimeout,
 		})
 		if err != nil {
 			return errors.Join(err, endSessions(ctx, sessions, h))

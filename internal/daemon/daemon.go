@@ -35,6 +35,7 @@ const (
 
 	defaultMaxStreams = 512
 	defaultHeartbeat  = 15 * time.Second
+	defaultAppReady   = 10 * time.Second
 )
 
 // Host is what the daemon needs of a host.
@@ -64,6 +65,8 @@ type Options struct {
 	Token string
 	// Web is the WebShell: index.html, and assets/ with names that change with their content.
 	Web fs.FS
+	// AppReadyTimeout is how long an app may take to be ready; 0 means 10 s. The page keeps to it.
+	AppReadyTimeout time.Duration
 	// Version is what GET /v1/status says.
 	Version string
 	// Logger gets requests at debug level, and what went wrong inside. nil discards.
@@ -85,6 +88,7 @@ type Server struct {
 	web       static
 	sandbox   http.Handler
 	version   string
+	appReady  time.Duration
 	log       *slog.Logger
 	mux       *http.ServeMux
 	started   time.Time
@@ -111,6 +115,9 @@ func New(o Options) (*Server, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.appReady = o.AppReadyTimeout; s.appReady <= 0 {
+		s.appReady = defaultAppReady
 	}
 	if s.heartbeat <= 0 {
 		s.heartbeat = defaultHeartbeat

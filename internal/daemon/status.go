@@ -15,6 +15,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	status := api.Status{
 		Version: s.version, StartedAt: s.started, Sessions: sessions, CallsRunning: s.sessions.Running(),
 		EventClients: int(s.streams.Load()), CatalogVersion: s.host.Catalog().Revision, SandboxSwap: s.listeners.SandboxSwap(),
+		AppReadyMs:    s.appReady.Milliseconds(),
 		QuestionsOpen: s.sessions.Questions(""),
 	}
 	for _, server := range s.host.Servers() {

@@ -405,6 +405,8 @@ export interface Status {
 	model?: ModelStatus;
 	/** SandboxSwap is true when both loopback addresses on the port are this daemon's, so that the page may load app frames from the other loopback name. */
 	sandboxSwap: boolean;
+	/** AppReadyMs is how long an app may take to be ready before its text is shown. */
+	appReadyMs: number;
 }
 
 export const EventTurnStarted = "turn.started";

@@ -4,8 +4,8 @@ import { type Action, type Happening, type State, start, step } from "./lifecycl
 import { park } from "./park";
 import { FrameTransport } from "./transport";
 
-/** How long an app may take from the making of its frame to `initialized`. */
-export const readySeconds = 10;
+/** How long an app may take until `initialized`, unless the daemon says otherwise. */
+const defaultReadySeconds = 10;
 /** How long a teardown may take before the frame goes anyway. */
 const teardownMs = 1000;
 
@@ -18,10 +18,9 @@ export interface FrameOptions {
 	/** The CallToolResult; undefined when the call brought none. */
 	result: Record<string, unknown> | undefined;
 	theme: "light" | "dark";
-	readySeconds?: number;
 	context(): McpUiHostContext;
-	/** Resolves to the sandbox page's address, or rejects with the reason there is none. */
-	address: Promise<string>;
+	/** Resolves to the sandbox page's address and the app's time to be ready, or rejects with the reason there is none. */
+	sandbox: Promise<{ url: string; readySeconds: number }>;
 	onPhase?(phase: State["phase"]): void;
 	onProblem(reason: string): void;
 }
@@ -53,8 +52,12 @@ export function openFrame(options: FrameOptions): AppFrame {
 	};
 	setHeight(heights.report({}));
 
-	const late = options.readySeconds ?? readySeconds;
-	const clock = setTimeout(() => happen({ type: "late", seconds: late }), late * 1000);
+	let clock: ReturnType<typeof setTimeout>;
+	const expect = (seconds: number) => {
+		clearTimeout(clock);
+		clock = setTimeout(() => happen({ type: "late", seconds }), seconds * 1000);
+	};
+	expect(defaultReadySeconds);
 
 	function happen(happening: Happening): void {
 		const next = step(state, happening);
@@ -111,7 +114,7 @@ export function openFrame(options: FrameOptions): AppFrame {
 	}
 
 	async function connect(): Promise<void> {
-		const [{ AppBridge: Bridge }, address] = await Promise.all([import("./app-bridge"), options.address]);
+		const [{ AppBridge: Bridge }, sandbox] = await Promise.all([import("./app-bridge"), options.address]);
 		if (state.phase !== "mounting") return; // closed before it began
 		const target = frame.contentWindow;
 		if (!target) throw new Error("its frame has no window");
@@ -130,7 +133,8 @@ export function openFrame(options: FrameOptions): AppFrame {
 			drawing = requestAnimationFrame(() => setHeight(height));
 		});
 		await bridge.connect(transport);
-		frame.src = address; // only now: the page announces itself as soon as it runs
+		if (sandbox.readySeconds > 0) expect(sandbox.readySeconds);
+		frame.src = sandbox.url; // only now: the page announces itself as soon as it runs
 	}
 
 	const refresh = () => {

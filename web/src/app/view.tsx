@@ -62,7 +62,7 @@ export function AppView(props: AppViewProps) {
 			input: record(input) ?? {},
 			result: record(result),
 			theme: now.theme,
-			address: findSandbox(csp),
+			sandbox: findSandbox(csp),
 			context: () => hostContext(latest.current.theme, box.clientWidth, latest.current.tool),
 			onProblem: (reason) => latest.current.onProblem(reason),
 		});
@@ -78,11 +78,11 @@ export function AppView(props: AppViewProps) {
 	return <div ref={place} className="app-stage" />;
 }
 
-async function findSandbox(csp: unknown): Promise<string> {
+async function findSandbox(csp: unknown): Promise<{ url: string; readySeconds: number }> {
 	const status = await api.status();
 	const found = sandboxAddress(location, status.sandboxSwap, csp);
 	if ("problem" in found) throw new Error(found.problem);
-	return found.url;
+	return { url: found.url, readySeconds: status.appReadyMs / 1000 };
 }
 
 function record(value: unknown): Record<string, unknown> | undefined {
