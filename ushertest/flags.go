@@ -68,9 +68,9 @@ type failure struct {
 
 // appOptions shape the app and what is wrong with it.
 type appOptions struct {
-	mime                                                     string
-	size                                                     int
-	uri                                                      string
+	mime                                                             string
+	size                                                             int
+	uri                                                              string
 	missing, fails, blob, binary, flat, csp, listed, hidden, appOnly bool
 }
 
