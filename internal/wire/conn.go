@@ -26,6 +26,8 @@ const (
 	controlQueue = 1024
 	maxServing   = 16
 	sdkQueue     = 64
+	// maxRequestID is the longest id, in bytes, of a request of the server that is answered: the answer holds it.
+	maxRequestID = 1 << 10
 	maxSamples   = 8
 	sampleLength = 200
 )
@@ -74,7 +76,8 @@ type Conn struct {
 	pending  map[string]*call
 	sdkCalls map[int64]string              // id to method of the SDK's own requests
 	serving  map[string]context.CancelFunc // the server's questions, by raw id
-	handed   int                           // the server's requests the SDK has not answered yet
+	asked    int                           // the server's questions whose answer the writer does not have yet
+	handed   int                           // the server's requests the SDK has not passed an answer for to the writer
 	stats    Stats
 
 	// life ends with the connection; its cause says why.

@@ -68,9 +68,12 @@ func (s sdkConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 			s.mu.Unlock()
 		}
 	case *jsonrpc.Response:
-		s.mu.Lock()
-		s.handed--
-		s.mu.Unlock()
+		// A server that does not read its answers gets no more of them: until this one is queued, it counts.
+		defer func() {
+			s.mu.Lock()
+			s.handed--
+			s.mu.Unlock()
+		}()
 		if s.silent.Load() {
 			return nil
 		}
@@ -132,6 +135,10 @@ func (c *Conn) request(m message) {
 		c.refuse(method, "servers of this protocol version send no requests")
 		return
 	}
+	if len(m.id) > maxRequestID {
+		c.refuse(method, "its id is too long")
+		return
+	}
 	id, ok := sdkRequestID(m.id)
 	if !ok {
 		c.refuse(method, "its id is neither a string nor an integer")
@@ -181,9 +188,10 @@ func (c *Conn) serve(method string, m message) {
 	ctx, cancel := context.WithCancel(c.life)
 	c.mu.Lock()
 	_, repeated := c.serving[id]
-	busy := len(c.serving) >= maxServing
+	busy := c.asked >= maxServing
 	if !repeated && !busy {
 		c.serving[id] = cancel
+		c.asked++
 	}
 	c.mu.Unlock()
 	switch {
@@ -194,6 +202,9 @@ func (c *Conn) serve(method string, m message) {
 	case busy:
 		cancel()
 		c.refuse(method, "too many questions are open")
+		if len(c.control) >= controlQueue/2 {
+			return // the rest of the queue is for cancellations
+		}
 		frame := response(id, nil, &RemoteError{Code: jsonrpc.CodeInternalError, Message: "too many questions are open"})
 		select {
 		case c.control <- &outgoing{data: frame}: // the reader must not wait for the writer
@@ -210,6 +221,9 @@ func (c *Conn) serve(method string, m message) {
 		if ctx.Err() == nil {
 			_ = c.enqueue(ctx, response(id, result, remote)) // an error means that nobody is left to answer
 		}
+		c.mu.Lock()
+		c.asked--
+		c.mu.Unlock()
 	})
 }
 
