@@ -22,6 +22,10 @@ const (
 func (s *server) permit(ctx context.Context, c Call, tool Tool, args json.RawMessage, permitted *string) error {
 	gate := s.h.gate
 	if gate == nil {
+		if *permitted == "" && c.OnDecision != nil {
+			c.OnDecision(permission.Decision{Verdict: permission.Allowed, Source: permission.ByMode, Reason: "Nothing here asks for permission."})
+		}
+		*permitted = "any"
 		return nil
 	}
 	defined := definition(tool)

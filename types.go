@@ -107,7 +107,7 @@ type Call struct {
 	// Consented says that a person asked for exactly this call, so that nobody needs to be asked whether it may run.
 	// What rules or the mode deny is denied all the same.
 	Consented bool
-	// OnDecision is told what [Options.Permissions] decided, before anything is sent. It may be called again when the
+	// OnDecision is told whether the call may run, and what decided, before anything is sent. It may be called again when the
 	// server had to be connected anew and has changed the tool meanwhile.
 	OnDecision func(permission.Decision)
 }

@@ -202,6 +202,8 @@ type CallFinished struct {
 	ProtocolVersion string          `json:"protocolVersion,omitempty"`
 	DurationMs      int64           `json:"durationMs"`
 	Warnings        []string        `json:"warnings,omitempty"`
+	// OutputBytes is the size of the result's whole text, kept apart, when the result here is only its beginning.
+	OutputBytes int `json:"outputBytes,omitempty"`
 }
 
 // Display says how a result is shown: text, image, resource or mcp_app. Text, image and resource point at

@@ -13,6 +13,7 @@ import (
 	usher "github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/internal/api"
+	"github.com/usher-mcp/usher/permission"
 )
 
 const (
@@ -47,6 +48,7 @@ type Accepted struct {
 type job struct {
 	id, session string
 	call        Direct
+	byModel     bool
 	cancel      context.CancelCauseFunc
 	done        chan struct{} // closed when call.finished is stored, or cannot be
 }
@@ -74,7 +76,7 @@ func (s *Sessions) Call(ctx context.Context, session string, d Direct) (Accepted
 	}
 	title := s.toolTitle(d)
 	request := entry(api.EventCallRequested, api.CallRequested{
-		CallID: j.id, Server: d.Server, Tool: d.Tool, Title: title, Arguments: d.Arguments, By: "person",
+		CallID: j.id, Server: d.Server, Tool: d.Tool, Title: title, Arguments: d.Arguments, By: byPerson,
 	})
 	request.Opens = j.id
 	events, err := s.appendTitled(ctx, session, titleFrom(title), request)
@@ -89,14 +91,17 @@ func (s *Sessions) Call(ctx context.Context, session string, d Direct) (Accepted
 	return Accepted{CallID: j.id, EventID: events[0].ID}, nil
 }
 
-// Cancel cancels one call of a session, or without a call id all of them. The server is told, and the call's
-// call.finished follows. ErrNotRunning: the named call is not running in this session.
+// Cancel cancels one call of a session, or without a call id all of them and the turn of the model. The servers are
+// told, and the end of each follows in the log. ErrNotRunning: the named call is not running in this session.
 func (s *Sessions) Cancel(ctx context.Context, session, callID string) error {
 	if _, err := s.store.Session(ctx, session); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if callID == "" {
+		s.hush(session, errByPerson)
+	}
 	if callID != "" {
 		j := s.running[session][callID]
 		if j == nil {
@@ -147,32 +152,72 @@ func (s *Sessions) leave(j *job) {
 	s.wg.Done()
 }
 
-// run makes the call and records how it goes and how it ends.
-func (s *Sessions) run(ctx context.Context, j *job) {
+// run makes the call and records how it goes and how it ends. It returns the id of the call's last event, 0 when that
+// could not be stored.
+func (s *Sessions) run(ctx context.Context, j *job) int64 {
 	began := time.Now()
-	s.record(ctx, j, entry(api.EventCallStarted, api.CallStarted{CallID: j.id}))
 	p := newProgress(func(e Entry) { s.record(ctx, j, e) }, j.id)
-	result, err := s.host.Call(ctx, usher.Call{
+	call := usher.Call{
 		Server: j.call.Server, Tool: j.call.Tool, Arguments: j.call.Arguments, Owner: j.session, ID: j.id,
-		OnProgress: p.report, Consented: true,
-	})
+		OnProgress: p.report, Consented: !j.byModel,
+	}
+	if j.byModel {
+		call.Mode = s.mode
+		call.OnDecision = func(d permission.Decision) { s.decided(ctx, j, d) }
+	} else {
+		s.record(ctx, j, entry(api.EventCallStarted, api.CallStarted{CallID: j.id}))
+	}
+	result, err := s.host.Call(ctx, call)
 	p.stop()
 	finished := finish(j.id, result, err, context.Cause(ctx))
 	if finished.DurationMs == 0 {
 		finished.DurationMs = time.Since(began).Milliseconds()
 	}
-	end := Entry{Time: now(), Type: api.EventCallFinished, Data: fit(finished), Closes: j.id}
-	s.record(ctx, j, end)
+	data, shortened := fit(finished)
+	if shortened {
+		finished.OutputBytes = s.keepOutput(ctx, j, finished.Result)
+		data, _ = fit(finished)
+	}
+	return s.record(ctx, j, Entry{Time: now(), Type: api.EventCallFinished, Data: data, Closes: j.id})
+}
+
+// decided records what was decided about a call of the model, and that it begins.
+func (s *Sessions) decided(ctx context.Context, j *job, d permission.Decision) {
+	kind := api.EventCallApproved
+	if d.Verdict != permission.Allowed {
+		kind = api.EventCallDenied
+	}
+	s.record(ctx, j, entry(kind, api.CallDecided{CallID: j.id, Source: string(d.Source), Reason: d.Reason, Rule: d.Rule}))
+	if kind == api.EventCallApproved {
+		s.record(ctx, j, entry(api.EventCallStarted, api.CallStarted{CallID: j.id}))
+	}
+}
+
+// keepOutput keeps the whole text of a result that its event has no room for, and returns its size in bytes; 0 when it
+// could not be kept.
+func (s *Sessions) keepOutput(ctx context.Context, j *job, result json.RawMessage) int {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	text := viewOf(result).text
+	if err := s.store.SetOutput(ctx, j.session, j.id, []byte(text)); err != nil {
+		s.log.Error("result not kept", slog.String("session", j.session), slog.String("call", j.id), slog.Any("error", err))
+		return 0
+	}
+	return len(text)
 }
 
 // record stores an event of a call. The call may have been cancelled; what is told about it is kept all the same.
-func (s *Sessions) record(ctx context.Context, j *job, e Entry) {
+// It returns the event's id, 0 when it could not be stored.
+func (s *Sessions) record(ctx context.Context, j *job, e Entry) int64 {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	if _, err := s.append(ctx, j.session, Change{}, e); err != nil {
+	events, err := s.append(ctx, j.session, Change{}, e)
+	if err != nil {
 		s.log.Error("event not stored", slog.String("session", j.session), slog.String("call", j.id),
 			slog.String("type", e.Type), slog.Any("error", err))
+		return 0
 	}
+	return events[0].ID
 }
 
 // toolTitle is what the person knows the tool by.

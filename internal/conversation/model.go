@@ -17,6 +17,18 @@ type Model interface {
 	Stream(ctx context.Context, r model.Request, onDelta func(model.Delta)) (model.Response, error)
 }
 
+// ModelInfo tells of a model what requests depend on.
+type ModelInfo struct {
+	Name string
+	// ContextTokens is how many tokens fit into a request and its answer; 0 when that is not known. Conversations that
+	// come near it are compacted.
+	ContextTokens int
+	Vision        bool
+}
+
+// ModelInfo tells of the model; false when there is none.
+func (s *Sessions) ModelInfo() (ModelInfo, bool) { return s.info, s.model != nil }
+
 // maxSampling bounds the messages of one sampling request, maxSampled the tokens of its answer.
 const (
 	maxSampling = 100

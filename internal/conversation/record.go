@@ -86,11 +86,11 @@ func display(d usher.Display) *api.Display {
 	return out
 }
 
-// fit encodes a call.finished within MaxEvent.
-func fit(f api.CallFinished) json.RawMessage {
-	data := encode(f)
+// fit encodes a call.finished within MaxEvent, and says whether its result had to be cut for that.
+func fit(f api.CallFinished) (data json.RawMessage, cut bool) {
+	data = encode(f)
 	if len(data) <= MaxEvent {
-		return data
+		return data, false
 	}
 	size := len(data)
 	text := ""
@@ -104,7 +104,7 @@ func fit(f api.CallFinished) json.RawMessage {
 	})
 	f.Warnings = append(slices.Clone(f.Warnings),
 		fmt.Sprintf("The result has %d bytes, more than the %d that a session keeps; here is the beginning of its text.", size, MaxEvent))
-	return encode(f)
+	return encode(f), true
 }
 
 // clip cuts a text to at most n bytes, between characters.

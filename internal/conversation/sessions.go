@@ -13,6 +13,8 @@ import (
 
 	usher "github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/internal/api"
+	"github.com/usher-mcp/usher/permission"
+	"github.com/usher-mcp/usher/schema"
 )
 
 const (
@@ -59,6 +61,16 @@ type Options struct {
 	Host  Host
 	// Model answers messages; nil when nobody does, and tools are run by hand.
 	Model Model
+	// ModelInfo tells of the model.
+	ModelInfo ModelInfo
+	// Profile is what the model's API accepts of tool schemas; empty is schema.Generic.
+	Profile schema.Profile
+	// Servers tells of the host's servers, for their instructions; nil leaves them out.
+	Servers func() []usher.ServerStatus
+	// Mode, when not empty, is the permission mode of the model's calls.
+	Mode permission.Mode
+	// MaxSteps bounds the steps of a turn; 0 means 50.
+	MaxSteps int
 	// Desk is where the host's questions wait; nil when it asks none.
 	Desk *Desk
 	// Logger gets what could not be told to anybody else. nil discards.
@@ -78,6 +90,12 @@ type Sessions struct {
 	log   *slog.Logger
 	hub   hub
 
+	info     ModelInfo
+	profile  schema.Profile
+	servers  func() []usher.ServerStatus
+	mode     permission.Mode
+	maxSteps int
+
 	perSession, total, maxSessions int
 
 	base context.Context //nolint:containedctx // the life of the calls, which outlive each request
@@ -91,6 +109,8 @@ type Sessions struct {
 	jobs    map[string]*job            // by call id
 	running map[string]map[string]*job // by session, then call id
 	leaving map[string]bool            // sessions that are being deleted
+	talks   map[string]*talk           // by session
+	turns   int                        // talks that are busy
 }
 
 // Open returns the sessions of a store. Calls that were running when the last process ended are given their
@@ -101,6 +121,17 @@ func Open(ctx context.Context, o Options) (*Sessions, error) {
 		perSession: or(o.CallsPerSession, defaultCallsPerSession), total: or(o.Calls, defaultCalls),
 		maxSessions: or(o.MaxSessions, defaultMaxSessions),
 		jobs:        map[string]*job{}, running: map[string]map[string]*job{}, leaving: map[string]bool{},
+		talks: map[string]*talk{}, info: o.ModelInfo, profile: o.Profile, servers: o.Servers, mode: o.Mode,
+		maxSteps: or(o.MaxSteps, defaultMaxSteps),
+	}
+	if s.profile == "" {
+		s.profile = schema.Generic
+	}
+	if _, err := schema.ParseProfile(string(s.profile)); err != nil {
+		return nil, err
+	}
+	if s.servers == nil {
+		s.servers = func() []usher.ServerStatus { return nil }
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -123,7 +154,7 @@ func or(n, otherwise int) int {
 	return otherwise
 }
 
-// Close cancels every running call, waits until each has its call.finished, or until ctx ends, and refuses new work
+// Close cancels every running call and turn, waits until each has its end in the log, or until ctx ends, and refuses new work
 // from its start on. Calls that ctx did not leave time for are settled by the next Open.
 func (s *Sessions) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -209,10 +240,14 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		j.cancel(errDeleted)
 		jobs = append(jobs, j)
 	}
+	turn := s.hush(id, errDeleted)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.leaving, id)
+		if t := s.talks[id]; t != nil && !t.busy {
+			delete(s.talks, id)
+		}
 		s.mu.Unlock()
 	}()
 	for _, j := range jobs {
@@ -222,6 +257,13 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 			return fmt.Errorf("delete session %s: a call has not ended: %w", id, ctx.Err())
 		}
 	}
+	if turn != nil {
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return fmt.Errorf("delete session %s: the model has not ended: %w", id, ctx.Err())
+		}
+	}
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	if err := s.store.Delete(ctx, id); err != nil {
@@ -229,28 +271,6 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	}
 	s.hub.remove(id)
 	return nil
-}
-
-// Message records a person's message and returns its event's id. No model answers yet; a notice says so.
-func (s *Sessions) Message(ctx context.Context, id, text string) (int64, error) {
-	switch {
-	case strings.TrimSpace(text) == "":
-		return 0, &InvalidError{Field: "text", Reason: "it is empty"}
-	case len(text) > MaxMessage:
-		return 0, &InvalidError{Field: "text", Reason: fmt.Sprintf("it has %d bytes; at most %d are taken", len(text), MaxMessage)}
-	case !utf8.ValidString(text):
-		return 0, &InvalidError{Field: "text", Reason: "it is not UTF-8"}
-	}
-	events, err := s.appendTitled(ctx, id, titleFrom(text),
-		entry(api.EventMessage, api.MessageReceived{Text: text}),
-		entry(api.EventNotice, api.NoticeRaised{
-			Level: "info", Text: "No model is configured, so nobody answers. Tools can be run directly.",
-		}),
-	)
-	if err != nil {
-		return 0, err
-	}
-	return events[0].ID, nil
 }
 
 // Events returns the events after an id, in order: at most limit (and [MaxPage]), and about 8 MiB of data. None means

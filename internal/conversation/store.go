@@ -90,8 +90,12 @@ type Store interface {
 	Events(ctx context.Context, session string, after int64, limit, maxBytes int) ([]Event, error)
 	// Replace gives an event other data: compaction. ErrNotFound: there is no such event.
 	Replace(ctx context.Context, session string, event int64, data json.RawMessage) error
+	// SetOutput keeps the whole text of a result that an event has no room for, by the name of its call.
+	SetOutput(ctx context.Context, session, name string, text []byte) error
+	// Output returns it, or ErrNotFound.
+	Output(ctx context.Context, session, name string) ([]byte, error)
 	// Open returns all work that is open, the oldest first.
 	Open(ctx context.Context) ([]OpenWork, error)
-	// Delete removes a session with all its events, or returns ErrNotFound.
+	// Delete removes a session with all its events and outputs, or returns ErrNotFound.
 	Delete(ctx context.Context, id string) error
 }

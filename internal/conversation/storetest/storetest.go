@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) conversation.Store) {
 		"work is closed once":                closedOnce,
 		"data is kept as it is":              dataIsKept,
 		"replace":                            replace,
+		"outputs":                            outputs,
 		"delete":                             deleteSession,
 		"what is not there":                  notThere,
 		"a cancelled context":                cancelled,
@@ -370,5 +371,34 @@ func cancelled(t *testing.T, s conversation.Store) {
 	}
 	if got := mustAppend(t, s, "a", entry(2, "y", `1`)); got[0].ID != 2 {
 		t.Errorf("the next id is %d, want 2", got[0].ID)
+	}
+}
+
+func outputs(t *testing.T, s conversation.Store) {
+	create(t, s, "a")
+	create(t, s, "b")
+	if _, err := s.Output(t.Context(), "a", "c_1"); !errors.Is(err, conversation.ErrNotFound) {
+		t.Errorf("an output that is not there: %v", err)
+	}
+	if err := s.SetOutput(t.Context(), "nobody", "c_1", []byte("x")); !errors.Is(err, conversation.ErrNotFound) {
+		t.Errorf("an output of no session: %v", err)
+	}
+	for _, text := range []string{"first", "", "wh\xffole \x00"} {
+		if err := s.SetOutput(t.Context(), "a", "c_1", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Output(t.Context(), "a", "c_1"); err != nil || string(got) != text {
+			t.Errorf("output %q, %v; want %q", got, err, text)
+		}
+	}
+	if _, err := s.Output(t.Context(), "b", "c_1"); !errors.Is(err, conversation.ErrNotFound) {
+		t.Errorf("another session has it: %v", err)
+	}
+	if err := s.Delete(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "a")
+	if _, err := s.Output(t.Context(), "a", "c_1"); !errors.Is(err, conversation.ErrNotFound) {
+		t.Errorf("the output of a deleted session: %v", err)
 	}
 }

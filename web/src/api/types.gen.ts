@@ -187,6 +187,8 @@ export interface CallFinished {
 	protocolVersion?: string;
 	durationMs: number;
 	warnings?: string[];
+	/** OutputBytes is the size of the result's whole text, kept apart, when the result here is only its beginning. */
+	outputBytes?: number;
 }
 
 /** Display says how a result is shown: text, image, resource or mcp_app. Text, image and resource point at the result's content. An mcp_app with empty html was compacted: show fallbackText, mount nothing. */
