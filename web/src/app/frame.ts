@@ -114,7 +114,7 @@ export function openFrame(options: FrameOptions): AppFrame {
 	}
 
 	async function connect(): Promise<void> {
-		const [{ AppBridge: Bridge }, sandbox] = await Promise.all([import("./app-bridge"), options.address]);
+		const [{ AppBridge: Bridge }, sandbox] = await Promise.all([import("./app-bridge"), options.sandbox]);
 		if (state.phase !== "mounting") return; // closed before it began
 		const target = frame.contentWindow;
 		if (!target) throw new Error("its frame has no window");
