@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { appFrame, appServer, enter, height, openApp, phase, sample } from "./apps";
@@ -171,6 +172,21 @@ test.describe("an app's life", () => {
 		await expect(card.getByText("The app is not shown: it did not start within 10 seconds")).toBeVisible();
 		await expect(card.getByText("North: 120").first()).toBeVisible();
 		await expect(shell.locator("iframe")).toHaveCount(0);
+	});
+
+	test("the time it has to start is a setting", async ({ page }, info) => {
+		const config = info.outputPath("usher.json");
+		writeFileSync(config, JSON.stringify({ mcpServers: apps, mcpApps: { readyTimeout: "2s" } }));
+		const usher = new Usher();
+		usher.flags = ["--config", config];
+		try {
+			await usher.start();
+			await enter(page, usher);
+			const card = await openApp(page, "apps", "Silent");
+			await expect(card.getByText("The app is not shown: it did not start within 2 seconds")).toBeVisible();
+		} finally {
+			await usher.close();
+		}
 	});
 
 	test("one that starts over is told everything again", async ({ shell }) => {
