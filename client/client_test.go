@@ -198,6 +198,15 @@ func discoverable(capabilities string) func(*scripted) {
 	}
 }
 
+// openEra opens a session of an era with a server that does as f says once the session is open.
+func openEra(t *testing.T, era client.Era, f func(*scripted)) *client.Session {
+	t.Helper()
+	if era == client.Modern {
+		return dial(t, auto(scriptedServer()), client.Options{Launcher: script(t, discoverable(`{"tools":{}}`), f)})
+	}
+	return dial(t, scriptedServer(), client.Options{Launcher: script(t, func(p *scripted) { p.handshake(); f(p) })})
+}
+
 // scriptedServer is the entry that goes with a launcher.
 func scriptedServer() config.Server { return config.Server{Name: "script", Command: "none"} }
 

@@ -26,13 +26,15 @@ type exchange struct {
 	members []byte // of params, without _meta
 	token   bool   // a progress token goes out
 	input   bool   // the method may ask for input (MRTR-01)
+	list    bool   // whoever reads the result judges its items one by one, however deep or broken one of them is
 	idle    time.Duration
 	total   time.Duration
 	// onProgress gets the params of progress notifications.
 	onProgress func(json.RawMessage)
 }
 
-// outcome is a final result: a JSON object, validated, byte for byte as sent unless it had to be repaired.
+// outcome is a final result: a JSON object, validated unless it is a list's, byte for byte as sent unless it had to be
+// repaired.
 type outcome struct {
 	raw json.RawMessage
 	// rounds counts the requests it took; a result of more than one is never cached (MRTR-19).
@@ -53,7 +55,7 @@ func (s *Session) run(ctx context.Context, x exchange) (outcome, error) {
 		if err != nil {
 			return outcome{}, s.translate(ctx, x.phase, err)
 		}
-		raw, ok := decodable(raw)
+		raw, ok := x.readable(raw)
 		if !ok {
 			return outcome{}, s.decodeError(x.phase, x.method, "it is no JSON object")
 		}
@@ -82,6 +84,19 @@ func (s *Session) run(ctx context.Context, x exchange) (outcome, error) {
 	}
 }
 
+// readable makes raw a JSON object, as far as x needs it to be one.
+func (x exchange) readable(raw json.RawMessage) (json.RawMessage, bool) {
+	fixed, ok := decodable(raw)
+	if ok || !x.list {
+		return fixed, ok
+	}
+	// A list may be no JSON for the sake of one item; what is around the items has to be.
+	whole := wire.Members(raw, func(_, value []byte) bool {
+		return value[0] == '{' || value[0] != '[' && json.Valid(value) || wire.Elements(value, func([]byte) {})
+	})
+	return raw, whole
+}
+
 // once sends one request of x. Each has an id, a progress token and clocks of its own (MRTR-11, MRTR-18); only the
 // time in which a request was under way counts towards the total.
 func (s *Session) once(ctx context.Context, x exchange, more []byte, spent time.Duration) (json.RawMessage, error) {
@@ -91,6 +106,7 @@ func (s *Session) once(ctx context.Context, x exchange, more []byte, spent time.
 		OnProgress: x.onProgress,
 		Idle:       x.idle,
 		Paused:     s.calls.asking,
+		Deep:       x.list,
 	}
 	if x.total > 0 {
 		if r.Total = x.total - spent; r.Total <= 0 {

@@ -135,7 +135,7 @@ func follow[T any](ctx context.Context, s *Session, k listKind[T]) (List[T], fre
 	known, cursors := make(map[string]bool), make(map[string]bool)
 	var cursor []byte
 	for page := 1; ; page++ {
-		x := exchange{phase: PhaseList, method: k.method, idle: listClock}
+		x := exchange{phase: PhaseList, method: k.method, idle: listClock, list: true}
 		if cursor != nil {
 			x.members = rawField("cursor", cursor)
 		}
@@ -184,6 +184,27 @@ const (
 	repeated            // only items that were there already
 )
 
+// read decodes one item and tells why it cannot be used, "" when it can. Decoding follows no nesting, so that even an
+// item that is too deep can be named.
+func (k listKind[T]) read(raw json.RawMessage) (item T, name, reason string) {
+	valid := true
+	if !json.Valid(raw) {
+		fixed := wire.Repair(raw)
+		if valid = json.Valid(fixed); valid {
+			raw = fixed
+		}
+	}
+	item, reason = k.decode(raw)
+	name = k.identity(item)
+	switch {
+	case wire.Depth(raw) > wire.MaxDepth:
+		reason = fmt.Sprintf("it nests deeper than %d levels", wire.MaxDepth)
+	case !valid:
+		reason = "it is no JSON"
+	}
+	return item, name, reason
+}
+
 // add decodes a page item by item: one that is malformed or repeated is rejected with a reason, the others stand.
 func (l *List[T]) add(k listKind[T], raw json.RawMessage, known map[string]bool) freshPage {
 	items := wire.Member(raw, k.member)
@@ -199,8 +220,7 @@ func (l *List[T]) add(k listKind[T], raw json.RawMessage, known map[string]bool)
 		reason, name := "it is no object", ""
 		var item T
 		if value[0] == '{' {
-			item, reason = k.decode(slices.Clip(value))
-			name = k.identity(item)
+			item, name, reason = k.read(slices.Clip(value))
 		}
 		if reason == "" && known[name] {
 			duplicates++

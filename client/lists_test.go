@@ -148,6 +148,63 @@ func TestMalformedItemsCostOnlyThemselves(t *testing.T) {
 	}
 }
 
+// TestItemThatIsTooDeepCostsOnlyItself sends a schema too deep for any decoder, or one that is no JSON, between two good
+// tools.
+func TestItemThatIsTooDeepCostsOnlyItself(t *testing.T) {
+	deep := func(n int) string {
+		return `{"type":"object","properties":{"a":` + strings.Repeat(`{"items":`, n) + `{}` + strings.Repeat(`}`, n) + `}}`
+	}
+	for _, c := range []struct{ name, schema, reason string }{
+		{"deeper than the bound", deep(600), "it nests deeper than 512 levels"},
+		{"deeper than a decoder goes", deep(20_000), "it nests deeper than 512 levels"},
+		{"no JSON", `{"type":"object","default":nil}`, "it is no JSON"},
+		{"as deep as may be", deep(500), ""},
+	} {
+		for _, era := range []client.Era{client.Legacy, client.Modern} {
+			t.Run(c.name+", "+string(era), func(t *testing.T) {
+				tool := func(name, schema string) string { return `{"name":"` + name + `","inputSchema":` + schema + `}` }
+				list := `{"tools":[` + tool("first", `{}`) + `,` + tool("odd", c.schema) + `,` + tool("last", `{}`) + `]}`
+				s := openEra(t, era, func(p *scripted) {
+					p.answer(p.expect("tools/list"), list)
+					p.answer(p.expect("tools/call"), `{"content":[]}`)
+					p.drain()
+				})
+				tools := must(s.Tools(t.Context()))
+				want, rejected := []string{"first", "last"}, []client.Rejected{{Kind: "tool", Name: "odd", Index: 1, Reason: c.reason}}
+				if c.reason == "" {
+					want, rejected = []string{"first", "odd", "last"}, nil
+				}
+				if diff := cmp.Diff(want, names(tools)) + cmp.Diff(rejected, tools.Rejected); diff != "" {
+					t.Error(diff)
+				}
+				if _, err := s.Call(t.Context(), "first", nil, client.CallOptions{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestListThatIsNone is an error, however much of it could be read: nobody may take a part for the whole.
+func TestListThatIsNone(t *testing.T) {
+	for _, sent := range []string{
+		`null`, `[]`, `{"tools":[{"name":"a"},]}`, `{"tools":[{"name":"a"}],"nextCursor":}`, `{"tools":[{"name":"a"}]"nextCursor":"b"}`,
+	} {
+		t.Run(sent, func(t *testing.T) {
+			s := openEra(t, client.Legacy, func(p *scripted) {
+				p.answer(p.expect("tools/list"), sent)
+				p.answer(p.expect("tools/list"), `{"tools":[{"name":"a"}]}`)
+				p.drain()
+			})
+			_, err := s.Tools(t.Context())
+			wantError(t, err, client.PhaseList, client.CodeProtocol)
+			if got := names(must(s.Tools(t.Context()))); len(got) != 1 {
+				t.Errorf("the next list: %v", got)
+			}
+		})
+	}
+}
+
 // TestUndeclaredListsAreAskedInLegacy is M9.
 func TestUndeclaredListsAreAskedInLegacy(t *testing.T) {
 	s := dial(t, ushertest.Command(t, "--era", "legacy", "--undeclared"), client.Options{})

@@ -19,7 +19,7 @@ import (
 const (
 	// DefaultMaxFrame is the longest message that is read, in bytes.
 	DefaultMaxFrame = 64 << 20
-	// MaxDepth is how deep a message may nest.
+	// MaxDepth is how deep a message may nest, unless [Request.Deep] lifts the bound for its answer.
 	MaxDepth = 512
 
 	writeQueue   = 256

@@ -32,13 +32,16 @@ type Request struct {
 	Paused func() bool
 	// Endless marks a request that the server may end with notifications/cancelled.
 	Endless bool
+	// Deep lets an answer through that nests deeper than MaxDepth. Whoever sets it measures the parts with [Depth]
+	// and decodes none that is too deep.
+	Deep bool
 }
 
 // call is a request that waits.
 type call struct {
 	outgoing
-	endless bool
-	wake    chan struct{}
+	endless, deep bool
+	wake          chan struct{}
 
 	mu       sync.Mutex
 	progress []json.RawMessage
@@ -54,7 +57,7 @@ func (c *Conn) NextID() string { return idPrefix + strconv.FormatInt(c.nextID.Ad
 // The error is a *RemoteError, *TimeoutError, *LostError, one of the errors of this package, or wraps the cause of
 // ctx. When Do gives up on a request that may have been sent, the server is told (CAN-03).
 func (c *Conn) Do(ctx context.Context, r Request) (json.RawMessage, error) {
-	cl := &call{endless: r.Endless, wake: make(chan struct{}, 1)}
+	cl := &call{endless: r.Endless, deep: r.Deep, wake: make(chan struct{}, 1)}
 	cl.data = encode(r)
 	c.mu.Lock()
 	c.pending[r.ID] = cl
@@ -206,7 +209,7 @@ func (cl *call) finish(result json.RawMessage, err error) {
 
 func (cl *call) answer(m message, owned bool) {
 	switch {
-	case m.depth > MaxDepth:
+	case m.depth > MaxDepth && !cl.deep:
 		cl.finish(nil, ErrTooDeep)
 	case m.err != nil:
 		cl.finish(nil, remoteError(m.err))

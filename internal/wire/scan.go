@@ -96,35 +96,37 @@ func unescape(inner []byte) []byte {
 	return []byte(s)
 }
 
-// Members calls fn for each member of the object in b, in order, until fn returns false. Keys come as they are written,
-// with their quotes. What is no object has no members.
-func Members(b []byte, fn func(key, value []byte) bool) {
+// Members calls fn for each member of the object in b, in order, until fn returns false, and reports whether it came to
+// the object's end. Keys come as they are written, with their quotes. What is no object has no members.
+func Members(b []byte, fn func(key, value []byte) bool) (whole bool) {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
-		return
+		return false
 	}
 	i = skipSpace(b, i+1)
+	first := i
 	for i < len(b) && b[i] == '"' {
 		end, err := skipString(b, i)
 		if err != nil {
-			return
+			return false
 		}
 		key := b[i:end]
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
-			return
+			return false
 		}
 		if i = skipSpace(b, i+1); i >= len(b) {
-			return
+			return false
 		}
 		var depth int
 		if end, err = skipValue(b, i, &depth); err != nil || !fn(key, b[i:end]) {
-			return
+			return false
 		}
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
-			return
+			return i < len(b) && b[i] == '}'
 		}
 		i = skipSpace(b, i+1)
 	}
+	return i == first && i < len(b) && b[i] == '}'
 }
 
 // Member returns the value of one member of the object in b, nil when it has none.
@@ -237,25 +239,37 @@ func idOf(raw []byte) (s string, n int64, isString, ok bool) {
 	return "", int64(f), false, true
 }
 
-// Elements calls fn for each element of the array in b, in order. What is no array has no elements.
-func Elements(b []byte, fn func(value []byte)) {
+// Elements calls fn for each element of the array in b, in order, and reports whether it came to the array's end. What
+// is no array has no elements.
+func Elements(b []byte, fn func(value []byte)) (whole bool) {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
-		return
+		return false
 	}
 	i = skipSpace(b, i+1)
+	first := i
 	for i < len(b) && b[i] != ']' {
 		var depth int
 		end, err := skipValue(b, i, &depth)
 		if err != nil {
-			return
+			return false
 		}
 		fn(b[i:end])
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
-			return
+			return i < len(b) && b[i] == ']'
 		}
 		i = skipSpace(b, i+1)
 	}
+	return i == first && i < len(b) && b[i] == ']'
+}
+
+// Depth returns how deep the value in b nests: 0 for a scalar, 1 for an object or array of scalars.
+func Depth(b []byte) int {
+	depth, i := 0, skipSpace(b, 0)
+	if i < len(b) {
+		_, _ = skipValue(b, i, &depth) // a value that breaks off is as deep as it came
+	}
+	return depth
 }
 
 // Text decodes a JSON string; what is none gives "".
