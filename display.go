@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-mcp/usher/apps"
 	"github.com/usher-mcp/usher/client"
+	"github.com/usher-mcp/usher/config"
 )
 
 // maxAppReadTime bounds the reading of an app's HTML after a call.
@@ -57,7 +58,15 @@ func (h *Host) readApp(ctx context.Context, sess *client.Session, tool Tool) (*a
 	for i, c := range read.Contents {
 		contents[i] = apps.Content{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Blob, Meta: c.Meta}
 	}
-	return apps.Validate(tool.AppURI, contents, h.listedMeta(ctx, tool.Server, tool.AppURI), apps.Limits{MaxHTMLBytes: h.apps.MaxHTMLBytes})
+	return apps.Validate(tool.AppURI, contents, h.listedMeta(ctx, tool.Server, tool.AppURI), apps.Limits{MaxHTMLBytes: h.maxHTMLBytes(tool.Server)})
+}
+
+// maxHTMLBytes is the bound for a server's apps: its own, else the host's.
+func (h *Host) maxHTMLBytes(server string) int {
+	if own := h.byName[server].spec.AppMaxHTMLBytes; own > 0 {
+		return int(min(own, config.MaxAppHTMLBytes))
+	}
+	return h.apps.MaxHTMLBytes
 }
 
 // appReadTime is how long reading an app may take: the call's idle clock, at most ten seconds.

@@ -21,7 +21,7 @@ func serverFields() []string {
 	return []string{
 		"command", "args", "env", "cwd", "url", "httpUrl", "tcp", "headers", "type",
 		"timeout", "discoveryTimeoutMs", "maxCallTime", "versionNegotiation",
-		"trust", "includeTools", "excludeTools", "alwaysAllow", "share",
+		"trust", "includeTools", "excludeTools", "alwaysAllow", "share", "appMaxHtmlBytes",
 		"oauth", "proxy", "caFile", "disabled", "description",
 	}
 }
@@ -85,6 +85,7 @@ func (e *entry) warn(path, field, message string) {
 
 func (e *entry) field(name, path string, f hujson.ObjectMember) {
 	s, v := &e.server, f.Value
+	e.keepWritten(name, v)
 	switch name {
 	case "command":
 		s.Command, _ = e.filled(path, v)
@@ -132,6 +133,8 @@ func (e *entry) field(name, path string, f hujson.ObjectMember) {
 		s.AlwaysAllow = e.texts(path, v, true)
 	case "share":
 		s.Unshared = !e.boolean(path, v)
+	case "appMaxHtmlBytes":
+		s.AppMaxHTMLBytes = e.integer(path, v, 1, MaxAppHTMLBytes)
 	case "oauth":
 		s.OAuth = e.oauth(path, v)
 	case "proxy":

@@ -126,6 +126,11 @@ func (p *parser) servers(field string, v hujson.Value) {
 	}
 	for _, m := range object.Members {
 		name := memberName(m)
+		if name == "" {
+			// It can be neither named nor listed, and costs no other entry.
+			p.report(SeverityError, m.Name, join(field, name), "", "a server needs a name; the entry is left out")
+			continue
+		}
 		if i := p.index(name); i >= 0 {
 			// Two entries of one name: which of them was meant cannot be known, so neither runs.
 			s := &p.config.Servers[i]
@@ -199,8 +204,6 @@ func joinProblem(err error, p Problem) error {
 // checkName says what is wrong with the name of a server.
 func checkName(name string) string {
 	switch {
-	case name == "":
-		return "a server needs a name"
 	case utf8.RuneCountInString(name) > 64:
 		return "the name of a server has at most 64 characters"
 	case strings.TrimSpace(name) != name:

@@ -83,7 +83,7 @@ func TestParseWholeEntry(t *testing.T) {
 		VersionNegotiation: config.Legacy, Disabled: true,
 		Source: config.Source{File: "usher.json", Line: 21, Scope: "project"},
 	}}
-	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreFields(config.Server{}, "Lines", "Digest", "Expanded")); diff != "" {
+	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreFields(config.Server{}, "Lines", "Digest", "Written", "Expanded")); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 	if got := c.Servers[0].Lines["timeout"]; got != 12 {
@@ -133,6 +133,7 @@ func TestEntryProblems(t *testing.T) {
 		{"header break", `{"url": "https://a.example", "headers": {"A": §"b\r\nC: d"}}`, `error mcpServers.bad.headers.A: a header's value holds no line break`},
 		{"header twice", `{"url": "https://a.example", "headers": {"Accept": "b", §"accept": "c"}}`, `error mcpServers.bad.headers.accept: is the same header as "Accept"`},
 		{"trust text", `{"command": "x", "trust": §"true"}`, `error mcpServers.bad.trust: want true or false, got a string; leave out the quotes`},
+		{"app bound", `{"command": "x", "appMaxHtmlBytes": §8388609}`, `error mcpServers.bad.appMaxHtmlBytes: want a whole number from 1 to 8388608, got 8388609`},
 		{"field twice", `{"command": "x", §"command": "y"}`, `error mcpServers.bad.command: is given twice`},
 		{"later", `{"url": "https://a.example", §"oauth": {"clientId": "c"}}`, `warning mcpServers.bad.oauth: is read, and has no effect in this version`},
 		{"beside", `{"command": "x", §"headers": {}}`, `warning mcpServers.bad.headers: counts for remote servers only; it has no effect beside a command`},
@@ -179,12 +180,27 @@ func TestProblemsAreInTheOrderOfTheFile(t *testing.T) {
 func TestServerNames(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"git": true, "Figma Dev Mode MCP": true, "@scope/server-x": true, "größe": true, strings.Repeat("n", 64): true,
-		"": false, " git": false, "a=b": false, "a\\u0007b": false, "a\\\"b": false, strings.Repeat("n", 65): false,
+		" git": false, "a=b": false, "a\\u0007b": false, "a\\\"b": false, strings.Repeat("n", 65): false,
 	} {
 		c := parse(t, `{"mcpServers": {"`+name+`": {"command": "x"}}}`)
 		if len(c.Servers) != 1 || (c.Servers[0].Problem == nil) != ok {
 			t.Errorf("name %q: problems %q, want ok = %v", name, lines(c.Problems), ok)
 		}
+	}
+}
+
+// An entry that cannot be named costs no other one, however many there are and wherever they stand.
+func TestAnEntryWithoutANameIsLeftOut(t *testing.T) {
+	c := parse(t, `{"mcpServers": {"": {"command": "x"}, "a": {"command": "x"}}, "servers": {"": 1}}`)
+	if len(c.Servers) != 1 || c.Servers[0].Name != "a" || c.Servers[0].Problem != nil {
+		t.Errorf("servers: %+v", c.Servers)
+	}
+	want := []string{
+		`error usher.json:1:17: mcpServers[""]: a server needs a name; the entry is left out`,
+		`error usher.json:1:75: servers[""]: a server needs a name; the entry is left out`,
+	}
+	if diff := cmp.Diff(want, lines(c.Problems)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
@@ -253,7 +269,7 @@ func TestExpansionReachesEveryField(t *testing.T) {
 			AuthorizationURL: "value", TokenURL: "value",
 		},
 	}}
-	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreFields(config.Server{}, "Source", "Lines", "Digest")); diff != "" {
+	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreFields(config.Server{}, "Source", "Lines", "Digest", "Written")); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 }

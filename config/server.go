@@ -79,9 +79,12 @@ type Server struct {
 	ExcludeTools []string
 	AlwaysAllow  []string
 	// Unshared is true for "share": false: each conversation gets a session of its own.
-	Unshared    bool
-	Disabled    bool
-	Description string
+	Unshared bool
+	// AppMaxHTMLBytes bounds the decoded HTML of this server's apps; 0 means what holds for all servers
+	// ([AppsSettings.MaxHTMLBytes]). It may be more than that, up to [MaxAppHTMLBytes].
+	AppMaxHTMLBytes int64
+	Disabled        bool
+	Description     string
 
 	// Source is where the entry was read.
 	Source Source
@@ -90,6 +93,8 @@ type Server struct {
 	// Digest identifies the entry as it is written in its file, before expansion: a hash over all its fields but
 	// the description, whatever their order and the layout. Empty for a server that was read from no file.
 	Digest string
+	// Written is what the entry starts as its file says it; zero for a server that was read from no file.
+	Written Written
 	// Expanded holds the values of secret-looking variables that ${VAR} references in the entry brought in,
 	// so that a [Redactor] knows them wherever they ended up.
 	Expanded []Secret

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Setting is one setting of a server as it is shown to a person: secrets are masked.
@@ -14,10 +16,13 @@ type Setting struct {
 	Value string `json:"value"`
 	// Source is "default" or the place that gave the value, e.g. "usher.json:12".
 	Source string `json:"source"`
+	// Note says what a person should know about the value; mostly empty.
+	Note string `json:"note,omitempty"`
 }
 
 // Settings lists what holds for a server, the four clocks included, with the source of each value. Settings that
-// are not given and have no default to show are left out.
+// are not given and have no default to show are left out. Every value is one line that shows what it holds: what
+// cannot be seen, or could pass for something else, is escaped as a shell's $'…' does it.
 func Settings(s Server) []Setting {
 	redact := NewRedactor(s)
 	var list []Setting
@@ -32,13 +37,14 @@ func Settings(s Server) []Setting {
 		}
 		list = append(list, Setting{Name: field, Value: redact.String(value), Source: source})
 	}
+	text := func(value string) string { return oneLine(redact.String(value)) } // an escaped secret would not be known
 	optional := func(field, value string, given bool) {
 		if given {
 			add(field, value, true)
 		}
 	}
 	if s.Remote() {
-		add("type", s.Type, s.Lines["type"] > 0)
+		add("type", text(s.Type), s.Lines["type"] > 0)
 		field := "url"
 		for _, other := range []string{"httpUrl", "tcp"} {
 			if s.Lines[other] > 0 {
@@ -48,30 +54,31 @@ func Settings(s Server) []Setting {
 		add(field, DisplayURL(s.URL), true)
 		optional("headers", maskedMap(s.Headers), len(s.Headers) > 0)
 		optional("proxy", Mask, s.Proxy != "")
-		optional("caFile", s.CAFile, s.CAFile != "")
-		optional("oauth", "client "+s.OAuth.ClientID+", scopes "+strings.Join(s.OAuth.Scopes, " "), s.Lines["oauth"] > 0)
+		optional("caFile", text(s.CAFile), s.CAFile != "")
+		optional("oauth", text("client "+s.OAuth.ClientID+", scopes "+strings.Join(s.OAuth.Scopes, " ")), s.Lines["oauth"] > 0)
 	} else {
-		add("command", s.Command, true)
-		optional("args", quoteAll(s.Args), len(s.Args) > 0)
+		add("command", text(s.Command), true)
+		optional("args", quoteAll(redacted(redact, s.Args)), len(s.Args) > 0)
 		optional("env", maskedMap(s.Env), len(s.Env) > 0)
-		optional("cwd", s.Cwd, s.Cwd != "")
+		optional("cwd", text(s.Cwd), s.Cwd != "")
 		negotiation := s.VersionNegotiation
 		if negotiation == "" {
 			negotiation = Legacy
 		}
-		add("versionNegotiation", string(negotiation), s.Lines["versionNegotiation"] > 0 || s.Source.Scope != "" && negotiation != Legacy)
+		add("versionNegotiation", text(string(negotiation)), s.Lines["versionNegotiation"] > 0 || s.Source.Scope != "" && negotiation != Legacy)
 	}
 	add("discoveryTimeoutMs", fmt.Sprint(s.ConnectWindow().Milliseconds()), s.DiscoveryTimeout > 0)
 	add("list", clock(0, DefaultList), false)
 	add("timeout", clock(s.Timeout, DefaultTimeout), s.Timeout > 0)
 	add("maxCallTime", clock(s.MaxCallTime, DefaultMaxCallTime), s.MaxCallTime > 0)
 	add("trust", fmt.Sprint(s.Trust), s.Lines["trust"] > 0 || s.Trust)
-	optional("includeTools", strings.Join(s.IncludeTools, ", "), s.IncludeTools != nil)
-	optional("excludeTools", strings.Join(s.ExcludeTools, ", "), len(s.ExcludeTools) > 0)
-	optional("alwaysAllow", strings.Join(s.AlwaysAllow, ", "), len(s.AlwaysAllow) > 0)
+	optional("includeTools", text(strings.Join(s.IncludeTools, ", ")), s.IncludeTools != nil)
+	optional("excludeTools", text(strings.Join(s.ExcludeTools, ", ")), len(s.ExcludeTools) > 0)
+	optional("alwaysAllow", text(strings.Join(s.AlwaysAllow, ", ")), len(s.AlwaysAllow) > 0)
 	optional("share", "false", s.Unshared)
+	optional("appMaxHtmlBytes", fmt.Sprint(s.AppMaxHTMLBytes), s.AppMaxHTMLBytes > 0)
 	optional("disabled", "true", s.Disabled)
-	optional("description", s.Description, s.Description != "")
+	optional("description", text(s.Description), s.Description != "")
 	return list
 }
 
@@ -105,22 +112,80 @@ func DisplayURL(address string) string {
 func maskedMap(secrets map[string]Secret) string {
 	names := make([]string, 0, len(secrets))
 	for name := range secrets {
-		names = append(names, name+"="+Mask)
+		names = append(names, oneLine(name)+"="+Mask)
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")
+}
+
+func redacted(redact *Redactor, list []string) []string {
+	shown := make([]string, len(list))
+	for i, s := range list {
+		shown[i] = redact.String(s)
+	}
+	return shown
 }
 
 // quoteAll joins arguments so that their bounds can be seen.
 func quoteAll(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
-		quoted[i] = arg
-		if arg == "" || strings.ContainsAny(arg, " \t\n\"'\\") {
+		quoted[i] = oneLine(arg)
+		if quoted[i] == arg && (arg == "" || strings.ContainsAny(arg, " \"'\\")) {
 			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// oneLine is s as a person may safely read it: itself, or in the form $'…' when it holds control characters, other
+// invisible ones, or a run of blanks that could push what follows onto a line of its own.
+func oneLine(s string) string {
+	plain := !strings.Contains(s, "    ") && !strings.HasPrefix(s, "$'") && utf8.ValidString(s)
+	for _, r := range s {
+		plain = plain && visible(r)
+	}
+	if plain {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	blank := false
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\\' || r == '\'':
+			b.WriteString(`\` + string(r))
+		case r == utf8.RuneError && size == 1, r < utf8.RuneSelf && !visible(r), r == ' ' && blank:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case visible(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		blank = r == ' '
+		i += size
+	}
+	b.WriteString("'")
+	return b.String()
+}
+
+// visible reports whether a character shows as itself: letters, marks, digits, signs and the plain space. The fillers
+// and the empty pattern of dots are counted as letters and symbols, and cannot be seen.
+func visible(r rune) bool {
+	switch r {
+	case '\u115f', '\u1160', '\u2800', '\u3164', '\uffa0':
+		return false
+	}
+	return unicode.IsPrint(r) && !unicode.Is(unicode.Variation_Selector, r)
 }
 
 func clock(given, standard time.Duration) string {
