@@ -13,7 +13,7 @@ import (
 	"github.com/usher-mcp/usher/config"
 )
 
-// docs/configuration.md names each field of a server and of mcpApps, has no row for a field that there is
+// docs/configuration.md names each field of a server, of mcpApps, of model and of permissions, has no row for a field that there is
 // not, and has one place that says which fields have no effect yet.
 func TestDocumentedFields(t *testing.T) {
 	raw, err := os.ReadFile("../docs/configuration.md")
@@ -21,7 +21,7 @@ func TestDocumentedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(raw)
-	known := slices.Concat(config.ServerFields(), config.AppsFields())
+	known := slices.Concat(config.ServerFields(), config.AppsFields(), config.ModelFields(), config.RuleFields())
 	for _, field := range known {
 		if !strings.Contains(text, "`"+field+"`") {
 			t.Errorf("%s is not in the docs", field)

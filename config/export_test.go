@@ -4,5 +4,7 @@ package config
 var (
 	ServerFields = serverFields
 	AppsFields   = appsFields
+	ModelFields  = modelFields
+	RuleFields   = permissionFields
 	LaterFields  = laterFields
 )

@@ -15,6 +15,8 @@ func Merge(configs ...*Config) *Config {
 		merged.Files = append(merged.Files, c.Files...)
 		merged.Problems = append(merged.Problems, c.Problems...)
 		merged.Apps = merged.Apps.tighten(c.Apps)
+		merged.Model = merged.Model.over(c.Model)
+		merged.Permissions = merged.Permissions.tighten(c.Permissions)
 		for _, s := range c.Servers {
 			i, there := at[s.Name]
 			if !there {

@@ -40,8 +40,10 @@ type ParseOptions struct {
 type Config struct {
 	// Servers are in the order of their files, and within a file in the order written. Those with a Problem are
 	// among them.
-	Servers []Server
-	Apps    AppsSettings
+	Servers     []Server
+	Apps        AppsSettings
+	Model       ModelSettings
+	Permissions PermissionSettings
 	// Problems are all findings, those of single servers included.
 	Problems Problems
 	// Files are the files that were read, also those that could not be parsed.
@@ -84,7 +86,9 @@ type parser struct {
 }
 
 // The top-level names. Those in laterNames belong to other dialects or to features that are not there yet.
-func topNames() []string { return []string{"mcpServers", "servers", "mcpApps", "$schema", "$version"} }
+func topNames() []string {
+	return []string{"mcpServers", "servers", "mcpApps", "model", "permissions", "$schema", "$version"}
+}
 
 func (p *parser) top() {
 	root, ok := p.doc.root.Value.(*hujson.Object)
@@ -103,14 +107,15 @@ func (p *parser) top() {
 		switch name {
 		case "mcpServers", "servers":
 			p.servers(name, m.Value)
-		case "mcpApps":
+		case "mcpApps", "model", "permissions":
 			if path.Base(filepath.ToSlash(p.file.Name)) == ".mcp.json" {
 				p.report(SeverityWarning, m.Name, name, "", "is read from usher.json only; it has no effect here")
 				continue
 			}
-			p.apps(name, m.Value)
+			read := map[string]func(string, hujson.Value){"mcpApps": p.apps, "model": p.model, "permissions": p.permissions}[name]
+			read(name, m.Value)
 		case "$schema", "$version":
-		case "inputs", "model", "permissions":
+		case "inputs":
 			p.report(SeverityWarning, m.Name, name, "", "is not supported by this version and has no effect")
 		default:
 			p.unknown(m.Name, "", name, "", topNames())
