@@ -104,9 +104,22 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return startError(err)
 	}
-	desk := conversation.NewDesk()
-	return a.withHostAnd(ctx, c.Servers, c.Apps, usher.Options{Ask: desk.Ask}, func(ctx context.Context, h *usher.Host) error {
-		sessions, err := conversation.Open(ctx, conversation.Options{Store: store, Host: h, Desk: desk, Logger: a.logger()})
+	options := conversation.Options{Store: store, Desk: conversation.NewDesk(), Logger: a.logger()}
+	ask := usher.Options{Ask: options.Desk.Ask}
+	if ask.Permissions, err = gate(c.Permissions, "", nil, store.Permissions()); err != nil {
+		return err
+	}
+	chat, err := a.chatModel(c, "", &options)
+	if err != nil {
+		return err
+	}
+	if chat != nil {
+		defer chat.Close()
+		ask.Sample = options.Desk.Sample
+	}
+	return a.withHostAnd(ctx, c.Servers, c.Apps, ask, func(ctx context.Context, h *usher.Host) error {
+		options.Host, options.Servers = h, h.Servers
+		sessions, err := conversation.Open(ctx, options)
 		if err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func Routes() []Route {
 		},
 		{
 			Method: "POST", Pattern: "/v1/sessions/{id}/compact", Auth: AuthPerson,
-			Summary: "Free what the session's apps take; their text stays", Response: api.Compacted{}, Status: 200, handle: (*Server).compact,
+			Summary: "Free what the session's apps take, and sum up for the model what was said; the log keeps everything", Response: api.Compacted{}, Status: 200, handle: (*Server).compact,
 		},
 		{
 			Method: "POST", Pattern: "/v1/questions/{id}/answer", Auth: AuthPerson,

@@ -99,11 +99,16 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &struct{}{}); err != nil {
 		return err
 	}
-	emptied, err := s.sessions.Compact(r.Context(), r.PathValue("id"))
+	id := r.PathValue("id")
+	emptied, err := s.sessions.Compact(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return respond(w, http.StatusOK, api.Compacted{Displays: emptied})
+	summarized, err := s.sessions.Summarize(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return respond(w, http.StatusOK, api.Compacted{Displays: emptied, Summarized: summarized})
 }
 
 func (s *Server) session(c conversation.Session) api.Session {

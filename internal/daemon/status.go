@@ -16,7 +16,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Version: s.version, StartedAt: s.started, Sessions: sessions, CallsRunning: s.sessions.Running(),
 		EventClients: int(s.streams.Load()), CatalogVersion: s.host.Catalog().Revision, SandboxSwap: s.listeners.SandboxSwap(),
 		AppReadyMs:    s.appReady.Milliseconds(),
-		QuestionsOpen: s.sessions.Questions(""),
+		QuestionsOpen: s.sessions.Questions(""), TurnsRunning: s.sessions.Turns(),
+	}
+	if m, ok := s.sessions.ModelInfo(); ok {
+		status.Model = &api.ModelStatus{Name: m.Name, ContextTokens: int64(m.ContextTokens), Vision: m.Vision}
 	}
 	for _, server := range s.host.Servers() {
 		status.Servers++
