@@ -30,7 +30,15 @@ export async function startCanary() {
 	server.on("connection", () => hits.push("connection"));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const { port } = server.address() as AddressInfo;
-	return { hits, origin: `http://127.0.0.1:${port}`, close: () => new Promise((resolve) => server.close(resolve)) };
+	return {
+		hits,
+		origin: `http://127.0.0.1:${port}`,
+		close: () =>
+			new Promise((resolve) => {
+				server.close(resolve);
+				server.closeAllConnections(); // browsers keep theirs open for a minute
+			}),
+	};
 }
 
 /** Logs a page in, whose console is left alone: apps write into it. */
