@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -99,6 +100,12 @@ func (b *Bridge) pump() {
 			_ = b.feed.CloseWithError(err)
 			return
 		}
+		if r, ok := m.(*jsonrpc.Response); ok && madeUp(r) {
+			id := rawID(r.ID)
+			b.finished(id)
+			b.fail(id, ErrCut)
+			continue
+		}
 		line, err := jsonrpc.EncodeMessage(m)
 		if err != nil {
 			continue // a message of the SDK always encodes
@@ -110,6 +117,15 @@ func (b *Bridge) pump() {
 			b.finished(rawID(r.ID))
 		}
 	}
+}
+
+// madeUp tells an error that the SDK puts in the place of an answer that did not come from one that the server sent.
+func madeUp(r *jsonrpc.Response) bool {
+	if r.Error == nil {
+		return false
+	}
+	_, sent := errors.AsType[*jsonrpc.Error](r.Error)
+	return !sent
 }
 
 func rawID(id jsonrpc.ID) string {

@@ -18,6 +18,8 @@ var (
 	ErrTooDeep = errors.New("the answer nests deeper than the limit")
 	// ErrMalformed fails a request whose answer is no JSON-RPC response.
 	ErrMalformed = errors.New("the answer is malformed")
+	// ErrCut fails a request whose HTTP exchange ended before its answer came.
+	ErrCut = errors.New("the stream ended before the answer came")
 	// ErrWithdrawn ends a request that the server cancelled by itself (SUB-14).
 	ErrWithdrawn = errors.New("the server ended the request")
 )
