@@ -110,37 +110,23 @@ func TestStreamThatBreaks(t *testing.T) {
 	}
 }
 
-// TestCompressedAnswers is HTTP-22: what was asked for compressed is bounded by what it becomes, and a compressed
-// stream is read as it comes.
-func TestCompressedAnswers(t *testing.T) {
+// TestCompressedStream is HTTP-22: a compressed stream is read as it comes.
+func TestCompressedStream(t *testing.T) {
 	release := make(chan struct{})
 	s := dial(t, webServer(t, 202, func(w http.ResponseWriter, r *http.Request, m message) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			t.Error("no compression is accepted")
 		}
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		defer func() { _ = z.Close() }()
-		if m.Method == "tools/list" {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(z, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":"`, m.ID)
-			for range 80 << 4 {
-				_, _ = io.WriteString(z, strings.Repeat("x", 64<<10)) // 80 MiB
-			}
-			_, _ = io.WriteString(z, `"}}`)
-			return
-		}
 		w.Header().Set("Content-Type", "text/event-stream")
+		z := gzip.NewWriter(w)
 		_, _ = fmt.Fprintf(z, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":1}}\n\n", m.ID)
 		_ = z.Flush()
 		_ = http.NewResponseController(w).Flush()
 		<-release // only when the report has arrived
 		_, _ = fmt.Fprintf(z, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[]}}\n\n", m.ID)
+		_ = z.Close()
 	}), client.Options{})
-	_, err := s.Tools(t.Context())
-	if e := wantError(t, err, client.PhaseList, client.CodeProtocol); !strings.Contains(e.Message, "larger than") {
-		t.Errorf("message %q", e.Message)
-	}
 	must(s.Call(t.Context(), "t", nil, client.CallOptions{OnProgress: func(client.Progress) { close(release) }}))
 }
 
@@ -197,7 +183,9 @@ func TestLegacyOverHTTPIsNotModern(t *testing.T) {
 	must(s.Call(t.Context(), "t", json.RawMessage(`{"a":"b"}`), client.CallOptions{}))
 	mu.Lock()
 	defer mu.Unlock()
-	if len(bodies) != 4 || slices.ContainsFunc(bodies, func(b string) bool { return strings.Contains(b, "io.modelcontextprotocol/protocolVersion") || b[0] != '{' }) {
+	if len(bodies) != 4 || slices.ContainsFunc(bodies, func(b string) bool {
+		return strings.Contains(b, "io.modelcontextprotocol/protocolVersion") || b[0] != '{'
+	}) {
 		t.Errorf("the server received %q", bodies)
 	}
 }
