@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -64,12 +65,22 @@ func resolveSchema(raw json.RawMessage) (r resolvedSchema) {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		return resolvedSchema{err: fmt.Errorf("the schema cannot be read: %w", err)}
 	}
+	if !knownDialect(schema.Schema) {
+		return resolvedSchema{err: fmt.Errorf("its dialect %s is not supported", wire.Sample([]byte(schema.Schema)))}
+	}
 	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{
 		Loader: func(*url.URL) (*jsonschema.Schema, error) {
 			return nil, errors.New("schemas elsewhere are not fetched")
 		},
 	})
 	return resolvedSchema{schema: resolved, recursive: recursive > 0, err: err}
+}
+
+// knownDialect reports whether the validator judges by the rules of the dialect that a schema names; without a name it is
+// 2020-12 (BASE-28, BASE-29).
+func knownDialect(uri string) bool {
+	_, name, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://")
+	return uri == "" || name == "json-schema.org/draft/2020-12/schema" || name == "json-schema.org/draft-07/schema"
 }
 
 // checkOutput compares structuredContent with the tool's outputSchema. Whatever comes of it is a warning.

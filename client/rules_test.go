@@ -382,3 +382,26 @@ func TestPersonWhoTakesTheTime(t *testing.T) {
 		closeSession(t, s)
 	})
 }
+
+// TestDialectsOfOutputSchemas is BASE-28 and BASE-29: 2020-12 where nothing is said, draft-07 by its own rules, and no
+// judgement by the rules of another dialect.
+func TestDialectsOfOutputSchemas(t *testing.T) {
+	for _, c := range []struct{ schema, warning string }{
+		{`{"type":"object","properties":{"a":{"prefixItems":[{"type":"string"}]}}}`, "breaks outputSchema"},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","dependentRequired":{"a":["b"]}}`, "breaks outputSchema"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":[{"type":"string"}]}}}`, "breaks outputSchema"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"]}}`, "breaks outputSchema"},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"string"}`, "dialect"},
+		{`{"$schema":"https://example.com/mine","type":"string"}`, "dialect"},
+	} {
+		t.Run(c.schema, func(t *testing.T) {
+			s := modernScript(t, nil, func(p *scripted) {
+				p.answer(p.expect("tools/call"), `{"content":[],"structuredContent":{"a":[7]}}`)
+			})
+			r := must(s.Call(t.Context(), "t", nil, client.CallOptions{OutputSchema: json.RawMessage(c.schema)}))
+			if w := strings.Join(r.Warnings, "; "); !strings.Contains(w, c.warning) || c.warning == "dialect" && !strings.Contains(w, "not checked") {
+				t.Errorf("warnings %q, want %q", w, c.warning)
+			}
+		})
+	}
+}
