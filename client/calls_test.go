@@ -140,6 +140,10 @@ func TestNothingIsLost(t *testing.T) {
 		{"text is a number", `{"content":[{"type":"text","text":42}]}`, func(r *client.Result) bool { return r.Content[0].Text == "42" }, 0},
 		{"bad base64 stays", `{"content":[{"type":"image","data":"!!","mimeType":"image/png"}]}`, func(r *client.Result) bool { return r.Content[0].Data == "!!" }, 0},
 		{"isError as text", `{"content":[],"isError":"true"}`, func(r *client.Result) bool { return r.IsError }, 1},
+		{"isError as a word", `{"content":[],"isError":"yes"}`, func(r *client.Result) bool { return r.IsError }, 1},
+		{"isError as a number", `{"content":[],"isError":0}`, func(r *client.Result) bool { return r.IsError }, 1},
+		{"isError as an object", `{"content":[],"isError":{}}`, func(r *client.Result) bool { return r.IsError }, 1},
+		{"isError null says nothing", `{"content":[],"isError":null}`, func(r *client.Result) bool { return !r.IsError }, 0},
 		{"odd _meta", `{"content":[],"_meta":[]}`, func(r *client.Result) bool { return r.Meta == nil }, 0},
 		{"no content", `{}`, func(r *client.Result) bool { return len(r.Content) == 0 }, 0},
 		{"embedded", `{"content":[{"type":"resource","resource":{"uri":"a://b","text":"t","mimeType":"m"}}]}`, func(r *client.Result) bool {
@@ -177,6 +181,31 @@ func TestResultsThatAreNone(t *testing.T) {
 			if _, err := s.Call(t.Context(), "t", nil, client.CallOptions{}); err != nil {
 				t.Errorf("the next call: %v", err)
 			}
+		})
+	}
+}
+
+// TestAnswerThatIsNone: what is no JSON-RPC response is an error of its request at once, and of no other.
+func TestAnswerThatIsNone(t *testing.T) {
+	for _, members := range []string{``, `,"result":{"content":[]},"error":{"code":1,"message":"m"}`, `,"error":"text"`, `,"error":null`} {
+		t.Run(members, func(t *testing.T) {
+			s := openEra(t, client.Legacy, func(p *scripted) {
+				p.send(`{"jsonrpc":"2.0","id":%s%s}`, p.expect("tools/call").ID, members)
+				p.answer(p.expect("tools/call"), `{"content":[]}`)
+				p.drain()
+			})
+			_, err := s.Call(t.Context(), "t", nil, client.CallOptions{})
+			wantError(t, err, client.PhaseCall, client.CodeProtocol)
+			if _, err := s.Call(t.Context(), "t", nil, client.CallOptions{}); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+		t.Run("initialize "+members, func(t *testing.T) {
+			_, err := client.Dial(t.Context(), scriptedServer(), client.Options{Launcher: script(t, func(p *scripted) {
+				p.send(`{"jsonrpc":"2.0","id":%s%s}`, p.expect("initialize").ID, members)
+				p.drain()
+			})})
+			wantError(t, err, client.PhaseHandshake, client.CodeProtocol)
 		})
 	}
 }

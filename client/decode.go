@@ -27,10 +27,8 @@ func decodeResult(raw json.RawMessage) *Result {
 			case "true":
 				r.IsError = true
 			case "false", "null":
-			case `"true"`, "1":
+			default: // whatever it means, it is not to be taken for a success
 				r.IsError = true
-				r.Warnings = append(r.Warnings, "isError is not a boolean")
-			default:
 				r.Warnings = append(r.Warnings, "isError is not a boolean")
 			}
 		}

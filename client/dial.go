@@ -138,8 +138,8 @@ func (s *Session) openLegacy(ctx context.Context) error {
 		s.setLogLevel(ctx)
 		return nil
 	}
-	if failed := s.link.failure(); failed != nil && ctx.Err() == nil {
-		return s.translate(ctx, PhaseHandshake, failed)
+	if failed := s.unanswered.Load(); failed != nil && ctx.Err() == nil {
+		return s.translate(ctx, PhaseHandshake, *failed)
 	}
 	refusal := sdkError(err)
 	if refusal == nil {

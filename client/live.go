@@ -51,6 +51,7 @@ type Session struct {
 	sdk         *mcp.ClientSession
 
 	answered    atomic.Pointer[discovery] // the server's answer to initialize
+	unanswered  atomic.Pointer[error]     // why there is none
 	initialized atomic.Bool
 
 	cache     *cache
@@ -100,7 +101,7 @@ func (s *Session) open(ctx context.Context, r io.ReadCloser, w io.WriteCloser) {
 		Serve:     s.serve,
 		Handshake: s.handshake,
 
-		HandshakeFailed: s.link.handshakeFailed,
+		HandshakeFailed: func(err error) { s.unanswered.Store(&err) },
 	})
 }
 

@@ -86,9 +86,6 @@ type link struct {
 
 	forgotten atomic.Bool // the server no longer knows the session
 
-	mu     sync.Mutex
-	failed error // why initialize could not be delivered
-
 	once sync.Once
 	done chan struct{}
 	err  error
@@ -109,24 +106,6 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // fatal tells that a failure is the end of the session: the server has forgotten it, or wants a login.
 func (l *link) fatal(error) bool { return l.forgotten.Load() || l.login.Load() }
-
-func (l *link) handshakeFailed(err error) {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.failed = err
-}
-
-func (l *link) failure() error {
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failed
-}
 
 // The methods of a Process that mean nothing to a remote server.
 

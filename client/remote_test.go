@@ -145,8 +145,7 @@ func TestRemoteRefusals(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		})
 	}
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	const closed = "http://127.0.0.1:1" // a port that was closed a moment ago could be the next server's
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 	if err != nil {
 		t.Fatal(err)
@@ -164,10 +163,10 @@ func TestRemoteRefusals(t *testing.T) {
 		{"page", status(200, "<html>hello"), client.PhaseHandshake, client.CodeProtocol},
 		{"not found", status(404, "nothing here"), client.PhaseHandshake, client.CodeProtocol},
 		{"broken", status(500, "oops"), client.PhaseHandshake, client.CodeProtocol},
-		{"nobody there", config.Server{Name: "r", Type: "http", URL: closed.URL}, client.PhaseHandshake, client.CodeUnavailable},
+		{"nobody there", config.Server{Name: "r", Type: "http", URL: closed}, client.PhaseHandshake, client.CodeUnavailable},
 		{"silent", silent, client.PhaseHandshake, client.CodeTimeout},
-		{"auto", auto(config.Server{Name: "r", Type: "http", URL: closed.URL}), client.PhaseConfig, client.CodeConfig},
-		{"sse", config.Server{Name: "r", Type: "sse", URL: closed.URL}, client.PhaseConfig, client.CodeUnsupported},
+		{"auto", auto(config.Server{Name: "r", Type: "http", URL: closed}), client.PhaseConfig, client.CodeConfig},
+		{"sse", config.Server{Name: "r", Type: "sse", URL: closed}, client.PhaseConfig, client.CodeUnsupported},
 		{"no URL", config.Server{Name: "r", Type: "http", URL: "ftp://x"}, client.PhaseConfig, client.CodeConfig},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -52,7 +53,7 @@ type Config struct {
 	// Serve answers the server's questions (elicitation/create, sampling/createMessage, roots/list); other requests
 	// go to the SDK. Its ctx ends when the server withdraws the question or the connection ends.
 	Serve func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *RemoteError)
-	// HandshakeFailed gets the reason when the SDK's initialize request could not be delivered.
+	// HandshakeFailed gets the reason when the SDK's initialize request could not be delivered, or its answer is none.
 	HandshakeFailed func(error)
 	// Handshake sees the raw answer to the SDK's initialize request and returns what the SDK gets instead.
 	Handshake func(result json.RawMessage) json.RawMessage
@@ -241,11 +242,7 @@ func (c *Conn) fail(id []byte, err error) {
 		}
 	default:
 		if c.takeSDK(n) != "" {
-			if c.cfg.HandshakeFailed != nil {
-				c.cfg.HandshakeFailed(err)
-			}
-			wireErr := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-			c.toSDK(&jsonrpc.Response{ID: sdkID(n), Error: wireErr})
+			c.failSDK(n, err)
 		}
 	}
 }
@@ -278,9 +275,7 @@ func (c *Conn) refuse(method, why string) {
 }
 
 func (c *Conn) response(m message, owned bool) {
-	if m.err != nil && isNull(m.err) && m.result != nil {
-		m.err = nil
-	}
+	m.settle()
 	if len(m.id) == 0 || isNull(m.id) {
 		c.unattributed(m)
 		return
@@ -299,6 +294,30 @@ func (c *Conn) response(m message, owned bool) {
 	}
 	c.logger.Debug("answer nobody waits for", slog.String("id", Sample(m.id)))
 	c.stray(s)
+}
+
+// settle takes out the null that some servers send beside a result or an error.
+func (m *message) settle() {
+	switch {
+	case m.result == nil || m.err == nil:
+	case isNull(m.err):
+		m.err = nil
+	case isNull(m.result):
+		m.result = nil
+	}
+}
+
+// malformed says why the message answers nothing, nil when it does.
+func (m *message) malformed() error {
+	switch {
+	case m.result != nil && m.err != nil:
+		return fmt.Errorf("%w: it has a result and an error", ErrMalformed)
+	case m.result == nil && m.err == nil:
+		return fmt.Errorf("%w: it has neither a result nor an error", ErrMalformed)
+	case m.err != nil && m.err[0] != '{':
+		return fmt.Errorf("%w: its error is no object but %s", ErrMalformed, Sample(m.err))
+	}
+	return nil
 }
 
 // stray counts what belongs to no request, unless it did once: answers race with cancellations, and that is nobody's

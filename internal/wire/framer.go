@@ -250,9 +250,9 @@ func (f *framer) emit(m message, frame []byte, owned bool) {
 }
 
 // isRPC tells a JSON-RPC message from another JSON object, such as a line of a structured log. A missing or wrong
-// "jsonrpc" is forgiven.
+// "jsonrpc" is forgiven, unless nothing else tells what the message is.
 func (m *message) isRPC() bool {
-	return len(m.method) > 1 && m.method[0] == '"' || m.result != nil || m.err != nil
+	return len(m.method) > 1 && m.method[0] == '"' || m.result != nil || m.err != nil || m.version != nil && m.id != nil
 }
 
 // trim removes what is no part of a message: blanks, a byte order mark, terminal colours.

@@ -254,11 +254,9 @@ func TestErrorsAreReadLeniently(t *testing.T) {
 		{`{"code":-32601,"message":"no","data":{"n":9007199254740993}}`, wire.RemoteError{Code: -32601, Message: "no", Data: json.RawMessage(`{"n":9007199254740993}`)}},
 		{`{"code":"-32000","message":"text code"}`, wire.RemoteError{Code: -32000, Message: "text code"}},
 		{`{"code":-32000.0,"message":"float code"}`, wire.RemoteError{Code: -32000, Message: "float code"}},
-		{`"just text"`, wire.RemoteError{Message: "just text"}},
 		{`{"code":-1}`, wire.RemoteError{Code: -1, Message: "error without a message"}},
 		{`{"code":-1,"message":{"odd":true}}`, wire.RemoteError{Code: -1, Message: "error without a message"}},
 		{"{\"code\":-1,\"message\":\"a\tb\"}", wire.RemoteError{Code: -1, Message: "a\tb"}},
-		{`[1]`, wire.RemoteError{Message: "error without a message"}},
 	} {
 		conn, p := connect(t, wire.Config{})
 		wait := do(t, conn, wire.Request{})
@@ -273,6 +271,37 @@ func TestErrorsAreReadLeniently(t *testing.T) {
 		if diff := cmp.Diff(&c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.sent, diff)
 		}
+	}
+}
+
+// TestAnswerThatAnswersNothing fails its request at once and no other.
+func TestAnswerThatAnswersNothing(t *testing.T) {
+	for _, c := range []struct{ members, reason string }{
+		{``, "neither a result nor an error"},
+		{`,"results":{}`, "neither a result nor an error"},
+		{`,"result":{},"error":{"code":1,"message":"m"}`, "a result and an error"},
+		{`,"error":"just text"`, `no object but "just text"`},
+		{`,"error":[1]`, "no object but [1]"},
+		{`,"error":null`, "no object but null"},
+	} {
+		t.Run(c.members, func(t *testing.T) {
+			conn, p := connect(t, wire.Config{})
+			first := do(t, conn, wire.Request{})
+			p.receive()
+			second := do(t, conn, wire.Request{})
+			p.receive()
+			p.send(`{"jsonrpc":"2.0","id":"u1"` + c.members + `}`)
+			if _, err := first(); !errors.Is(err, wire.ErrMalformed) || !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("got %v, want %q", err, c.reason)
+			}
+			p.send(`{"jsonrpc":"2.0","id":"u2","result":{}}`)
+			if _, err := second(); err != nil {
+				t.Errorf("the other request: %v", err)
+			}
+			if s := conn.Stats(); s.Noise != 0 || s.Stray != 0 {
+				t.Errorf("counted as %+v", s)
+			}
+		})
 	}
 }
 

@@ -208,13 +208,14 @@ func (cl *call) finish(result json.RawMessage, err error) {
 }
 
 func (cl *call) answer(m message, owned bool) {
+	malformed := m.malformed()
 	switch {
+	case malformed != nil:
+		cl.finish(nil, malformed)
 	case m.depth > MaxDepth && !cl.deep:
 		cl.finish(nil, ErrTooDeep)
 	case m.err != nil:
 		cl.finish(nil, remoteError(m.err))
-	case m.result == nil:
-		cl.finish(nil, ErrMalformed)
 	case owned:
 		cl.finish(m.result, nil)
 	default:

@@ -16,7 +16,7 @@ var (
 
 // message is one JSON-RPC message: parts of its frame, each a JSON value as sent, nil when absent.
 type message struct {
-	id, method, params, result, err []byte
+	version, id, method, params, result, err []byte
 	// depth is how deep its values nest.
 	depth int
 }
@@ -70,6 +70,8 @@ func scan(b []byte) (m message, n int, err error) {
 
 func (m *message) set(key, value []byte) {
 	switch string(unescape(key)) {
+	case "jsonrpc":
+		m.version = value
 	case "id":
 		m.id = value
 	case "method":

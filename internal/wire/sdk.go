@@ -108,14 +108,27 @@ func (c *Conn) toSDK(m jsonrpc.Message) {
 	}
 }
 
+// failSDK answers a request of the SDK that the server did not answer.
+func (c *Conn) failSDK(n int64, err error) {
+	if c.cfg.HandshakeFailed != nil {
+		c.cfg.HandshakeFailed(err)
+	}
+	c.toSDK(&jsonrpc.Response{ID: sdkID(n), Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}})
+}
+
 func (c *Conn) answerSDK(n int64, method string, m message) {
+	if err := m.malformed(); err != nil {
+		c.failSDK(n, err)
+		return
+	}
 	r := &jsonrpc.Response{ID: sdkID(n)}
 	switch {
 	case m.err != nil:
 		e := remoteError(m.err)
 		r.Error = &jsonrpc.Error{Code: e.Code, Message: e.Message, Data: e.Data}
 	case m.depth > MaxDepth:
-		r.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: ErrTooDeep.Error()}
+		c.failSDK(n, ErrTooDeep)
+		return
 	default:
 		r.Result = bytes.Clone(m.result)
 		if !json.Valid(r.Result) {
