@@ -62,12 +62,7 @@ export function styleVariables(root: Element = document.documentElement): McpUiS
 }
 
 /** What an app is told about where it is. */
-export function hostContext(
-	theme: AppViewProps["theme"],
-	width: number,
-	tool: AppViewProps["tool"],
-	callId?: string,
-): McpUiHostContext {
+export function hostContext(theme: AppViewProps["theme"], width: number, tool: AppViewProps["tool"]): McpUiHostContext {
 	const touch = matchMedia("(pointer: coarse)").matches;
 	return {
 		theme,
@@ -79,7 +74,7 @@ export function hostContext(
 		timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 		platform: "web",
 		deviceCapabilities: { touch, hover: matchMedia("(hover: hover)").matches },
-		toolInfo: { ...(callId === undefined ? {} : { id: callId }), tool: describeTool(tool) },
+		toolInfo: { tool: describeTool(tool) },
 	};
 }
 
