@@ -145,7 +145,7 @@ func TestRemoteRefusals(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		})
 	}
-	const closed = "http://127.0.0.1:1" // a port that was closed a moment ago could be the next server's
+	const closed = "http://127.0.0.1:1"               // a port that was closed a moment ago could be the next server's
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 	if err != nil {
 		t.Fatal(err)
