@@ -2,9 +2,14 @@ package interop_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	mcpgoserver "github.com/mark3labs/mcp-go/server"
@@ -21,9 +26,16 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "go-sdk":
-		err = serveGoSDK()
+		err = goSDK().Run(context.Background(), &mcp.StdioTransport{})
+	case "go-sdk http":
+		err = serveHTTP(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return goSDK() }, nil))
+	case "go-sdk http stateless":
+		err = serveHTTP(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return goSDK() },
+			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	case "mcp-go":
-		err = serveMCPGo()
+		err = mcpgoserver.ServeStdio(mcpGo())
+	case "mcp-go http":
+		err = serveHTTP(mcpgoserver.NewStreamableHTTPServer(mcpGo()))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -31,7 +43,28 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func serveGoSDK() error {
+// serveHTTP serves on a free loopback port, says the URL on stdout, and ends when stdin does.
+func serveHTTP(h http.Handler) error {
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(os.Stdout, "http://%s/mcp\n", l.Addr()); err != nil {
+		return err
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = s.Close()
+	}()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func goSDK() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.0.0"}, &mcp.ServerOptions{Instructions: "Say hello."})
 	type message struct {
 		Message string `json:"message"`
@@ -64,10 +97,10 @@ func serveGoSDK() error {
 		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "a note"}}}, nil
 		})
-	return s.Run(context.Background(), &mcp.StdioTransport{})
+	return s
 }
 
-func serveMCPGo() error {
+func mcpGo() *mcpgoserver.MCPServer {
 	s := mcpgoserver.NewMCPServer("mcp-go", "1.0.0", mcpgoserver.WithInstructions("Say hello."),
 		mcpgoserver.WithToolCapabilities(true), mcpgoserver.WithResourceCapabilities(true, true), mcpgoserver.WithPromptCapabilities(true))
 	s.AddTool(mcpgo.NewTool("echo", mcpgo.WithDescription("Says it back"), mcpgo.WithReadOnlyHintAnnotation(true), mcpgo.WithString("message", mcpgo.Required())),
@@ -91,5 +124,5 @@ func serveMCPGo() error {
 		func(_ context.Context, r mcpgo.ReadResourceRequest) ([]mcpgo.ResourceContents, error) {
 			return []mcpgo.ResourceContents{mcpgo.TextResourceContents{URI: r.Params.URI, MIMEType: "text/plain", Text: "a note"}}, nil
 		})
-	return mcpgoserver.ServeStdio(s)
+	return s
 }

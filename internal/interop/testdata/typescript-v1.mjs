@@ -1,7 +1,10 @@
-// A server on the TypeScript SDK 1.x: the legacy era only.
+// A server on the TypeScript SDK 1.x: the legacy era only, over stdio or, with the argument http, over Streamable HTTP.
+import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
+import { listen } from './listen.mjs';
 
 const server = new McpServer({ name: 'typescript-v1', version: '1.0.0' }, { instructions: 'Say hello.' });
 server.registerTool(
@@ -28,4 +31,10 @@ server.registerPrompt('greet', { description: 'Greets', argsSchema: { name: z.st
 server.registerResource('note', 'memo://note', { description: 'A note', mimeType: 'text/plain' }, async (uri) => ({
   contents: [{ uri: uri.href, mimeType: 'text/plain', text: 'a note' }],
 }));
-await server.connect(new StdioServerTransport());
+if (process.argv[2] === 'http') {
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID() });
+  await server.connect(transport);
+  listen((req, res) => transport.handleRequest(req, res));
+} else {
+  await server.connect(new StdioServerTransport());
+}

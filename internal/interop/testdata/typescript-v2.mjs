@@ -1,9 +1,12 @@
-// A server on the TypeScript SDK 2.x. `legacy=serve` speaks both eras, `legacy=reject` the modern one only.
-import { McpServer } from '@modelcontextprotocol/server';
+// A server on the TypeScript SDK 2.x: both eras, or the modern one only with the argument modern; over stdio or, with the
+// second argument http, over Streamable HTTP.
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod/v4';
+import { listen } from './listen.mjs';
 
-const legacy = process.argv[2] === 'modern' ? 'reject' : 'serve';
+const [, , eras, transport] = process.argv;
+const modernOnly = eras === 'modern';
 
 function build() {
   const server = new McpServer({ name: 'typescript-v2', version: '1.0.0' }, { instructions: 'Say hello.' });
@@ -36,4 +39,23 @@ function build() {
   return server;
 }
 
-serveStdio(build, { legacy });
+if (transport === 'http') {
+  const handler = createMcpHandler(build, { legacy: modernOnly ? 'reject' : 'stateless' });
+  listen(async (req, res) => {
+    const hasBody = req.method === 'POST';
+    const answer = await handler.fetch(
+      new Request(`http://${req.headers.host}${req.url}`, {
+        method: req.method,
+        headers: req.headers,
+        ...(hasBody && { body: req, duplex: 'half' }),
+      }),
+    );
+    res.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body) {
+      for await (const chunk of answer.body) res.write(chunk);
+    }
+    res.end();
+  });
+} else {
+  serveStdio(build, { legacy: modernOnly ? 'reject' : 'serve' });
+}
