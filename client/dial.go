@@ -162,7 +162,7 @@ func (s *Session) openLegacy(ctx context.Context) error {
 	e.RPC = rpcError(refusal)
 	if shared {
 		e.Message = "the server speaks only " + strings.Join(supported, ", ") + " and refuses the initialize handshake"
-		e.Hint = `Set "versionNegotiation": "auto" for this server.`
+		e.Hint = s.modernHint()
 	}
 	return e
 }
@@ -187,11 +187,19 @@ func (s *Session) badVersion(version string) *Error {
 		e.Code, e.Message = CodeProtocol, "the server answered initialize without a protocol version"
 	case version >= modernVersion:
 		e.Message += ", which has no initialize"
-		e.Hint = `Set "versionNegotiation": "auto" for this server.`
+		e.Hint = s.modernHint()
 	default:
 		e.Hint = "This client speaks " + strings.Join(legacyVersions, ", ") + "."
 	}
 	return e
+}
+
+// modernHint is the way to a server that speaks only the modern era.
+func (s *Session) modernHint() string {
+	if s.link != nil {
+		return "Use a version of the server that also speaks " + legacyVersion + ": over HTTP this client does not speak " + modernVersion + " yet."
+	}
+	return `Set "versionNegotiation": "auto" for this server.`
 }
 
 // handshake sees the server's own answer to initialize and gives the SDK a plain one: what is odd in it must not

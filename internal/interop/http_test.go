@@ -123,6 +123,9 @@ func TestModernOnlyOverHTTP(t *testing.T) {
 			if !asError(err, &e) || e.Code != client.CodeIncompat || e.Phase != client.PhaseHandshake || !strings.Contains(e.Message, "2026-07-28") {
 				t.Errorf("error = %v, want a version mismatch that names the version", err)
 			}
+			if strings.Contains(hint(err), "auto") { // which is for servers with a command
+				t.Errorf("hint %q", hint(err))
+			}
 		})
 	}
 }
