@@ -175,3 +175,28 @@ func TestRemoteRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestRemoteAnswerThatIsNone: what would end the SDK's session costs the request it answers and no other.
+func TestRemoteAnswerThatIsNone(t *testing.T) {
+	for _, members := range []string{``, `,"result":{"content":[]},"error":{"code":1,"message":"m"}`, `,"error":"text"`, `,"error":null`} {
+		for _, contentType := range []string{"application/json", "text/event-stream"} {
+			t.Run(contentType+members, func(t *testing.T) {
+				first := true
+				s := dial(t, webServer(t, 202, func(w http.ResponseWriter, _ *http.Request, m message) {
+					text := `{"jsonrpc":"2.0","id":` + string(m.ID) + members + `}`
+					if !first {
+						text = `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"content":[]}}`
+					}
+					if first = false; contentType == "text/event-stream" {
+						text = "data: " + text + "\n\n"
+					}
+					w.Header().Set("Content-Type", contentType)
+					_, _ = w.Write([]byte(text))
+				}), client.Options{})
+				_, err := s.Call(t.Context(), "t", nil, client.CallOptions{})
+				wantError(t, err, client.PhaseCall, client.CodeProtocol)
+				must(s.Call(t.Context(), "t", nil, client.CallOptions{}))
+			})
+		}
+	}
+}

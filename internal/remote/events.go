@@ -21,13 +21,14 @@ type event struct {
 }
 
 // scanner reads events. A line that is no field, an event that is not a JSON object and a foreign event name are
-// dropped with a word in the log; in the SDK each of them would end the session.
+// dropped with a word in the log, and what is odd in a message is mended; in the SDK each of them would end the session.
 type scanner struct {
-	lines *bufio.Reader
-	limit int64 // of one event, in bytes
-	log   *slog.Logger
-	begun bool
-	size  int64 // of the event being read
+	lines   *bufio.Reader
+	limit   int64           // of one event, in bytes
+	request json.RawMessage // the id of the request that the stream answers, nil for none
+	log     *slog.Logger
+	begun   bool
+	size    int64 // of the event being read
 }
 
 func newScanner(src io.Reader, limit int64, log *slog.Logger) *scanner {
@@ -111,13 +112,12 @@ func (s *scanner) payload(name string, data [][]byte) []byte {
 		s.log.Debug("event stream: a foreign event was dropped", "event", name)
 		return nil
 	}
-	var object map[string]json.RawMessage
-	var line bytes.Buffer
-	if err := json.Unmarshal(joined, &object); err != nil || object == nil || json.Compact(&line, joined) != nil {
-		s.log.Warn("event stream: an event that is not a JSON-RPC message was dropped", "bytes", len(joined))
+	line, err := sound(joined, s.request)
+	if err != nil {
+		s.log.Warn("event stream: an event was dropped", "bytes", len(joined), "reason", err)
 		return nil
 	}
-	return line.Bytes()
+	return line
 }
 
 // eventFilter is a stream with nothing in it but the events that mean something, well-formed.
@@ -128,8 +128,11 @@ type eventFilter struct {
 	err    error // what ends the stream once out is read
 }
 
-func newEventFilter(src io.ReadCloser, limit int64, log *slog.Logger) *eventFilter {
-	return &eventFilter{src: src, events: newScanner(src, limit, log)}
+// newEventFilter filters a stream that answers a request with this id; nil when it answers none.
+func newEventFilter(src io.ReadCloser, request json.RawMessage, limit int64, log *slog.Logger) *eventFilter {
+	events := newScanner(src, limit, log)
+	events.request = request
+	return &eventFilter{src: src, events: events}
 }
 
 // Read implements [io.Reader]. It returns as soon as one event is complete.

@@ -179,7 +179,7 @@ func (t *transport) normalise(req *http.Request, resp *http.Response, msg messag
 	case resp.StatusCode == http.StatusNotFound && req.Header.Get(sessionHeader) != "":
 		return resp, nil // the session is lost (LEG-20)
 	case resp.StatusCode == http.StatusOK && media == eventStream:
-		resp.Body = newEventFilter(resp.Body, t.maxAnswer, t.log)
+		resp.Body = newEventFilter(resp.Body, msg.ID, t.maxAnswer, t.log)
 		resp.ContentLength = -1
 		return resp, nil
 	case !msg.isCall() && resp.StatusCode >= 200 && resp.StatusCode < 300:
@@ -268,7 +268,7 @@ func parseAnswer(p, id json.RawMessage) (part []byte, answers bool, _ error) {
 	_, isError := m["error"]
 	if !isResult && !isError {
 		if len(m["method"]) == 0 {
-			return nil, false, errors.New("the body is JSON but not a JSON-RPC message")
+			return nil, false, errNotMessage
 		}
 		return p, false, nil
 	}
@@ -279,17 +279,14 @@ func parseAnswer(p, id json.RawMessage) (part []byte, answers bool, _ error) {
 	if !bytes.Equal(m["id"], id) {
 		return nil, false, nil
 	}
+	if err := checkAnswer(m); err != nil {
+		return nil, false, err
+	}
 	if faithful {
 		return p, true, nil
 	}
-	m["jsonrpc"] = json.RawMessage(`"2.0"`)
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m); err != nil {
-		return nil, false, fmt.Errorf("the body cannot be written again: %w", err)
-	}
-	return bytes.TrimSpace(line.Bytes()), true, nil
+	part, err := encodeMessage(m)
+	return part, true, err
 }
 
 // excerpt is the beginning of a body as text on one line.

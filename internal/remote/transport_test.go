@@ -108,6 +108,10 @@ func TestAnswersThatAreNotJSONRPCFailTheirRequestOnly(t *testing.T) {
 		{"JSON null", answer(200, "application/json", `null`), "not a JSON-RPC"},
 		{"another's answer", answer(200, "application/json", `{"jsonrpc":"2.0","id":"u2","result":{}}`), "no answer to the request"},
 		{"the id as a number", answer(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`), "no answer to the request"},
+		{"a result and an error", answer(200, "application/json", `{"jsonrpc":"2.0","id":"u1","result":{},"error":{"code":1,"message":"m"}}`), "a result and an error"},
+		{"neither of them", answer(200, "application/json", `{"jsonrpc":"2.0","id":"u1"}`), "not a JSON-RPC"},
+		{"an error that is a text", answer(200, "application/json", `{"jsonrpc":"2.0","id":"u1","error":"no"}`), "no JSON-RPC error"},
+		{"a code that is a text", answer(400, "application/json", `{"jsonrpc":"2.0","id":"u1","error":{"code":"E","message":"no"}}`), "refused"},
 		{"empty batch", answer(200, "application/json", `[]`), "no answer to the request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,14 +163,22 @@ func TestTheEventStreamIsFiltered(t *testing.T) {
 	const good = "data: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{}}\n\n"
 	for _, c := range []struct{ name, stream, want string }{
 		{"as it should be", good, good},
-		{"BOM and CR LF", "\xef\xbb\xbfdata: {\"a\":1}\r\n\r\n", "data: {\"a\":1}\n\n"},
+		{"BOM and CR LF", "\xef\xbb\xbf" + strings.ReplaceAll(good, "\n", "\r\n"), good},
 		{"comments and heartbeats", ": ping\n\nevent: ping\ndata: 12:00\n\n" + good, good},
 		{"a line that is no field", "oops\n" + good, good},
 		{"an event that is not JSON", "data: hello\n\n" + good, good},
 		{"an array", "data: [1]\n\n" + good, good},
-		{"data over lines", "data: {\ndata: \"a\":\ndata: 1}\n\n", "data: {\"a\":1}\n\n"},
+		{"data over lines", "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":\"u1\",\ndata: \"result\":{}}\n\n", good},
 		{"priming event (LEG-16)", "id: 7\nretry: 500\ndata:\n\n" + good, "id: 7\nretry: 500\n\n" + good},
-		{"no blank after the colon", "id:9\ndata:{\"a\":1}\n\n", "id: 9\ndata: {\"a\":1}\n\n"},
+		{"no blank after the colon", "id:9\n" + strings.Replace(good, ": ", ":", 1), "id: 9\n" + good},
+		{"an object that is no message", "data: {\"a\":1}\n\n" + good, good},
+		{"no jsonrpc", "data: {\"id\":\"u1\",\"result\":{\"h\":\"<b>\"}}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\",\"result\":{\"h\":\"<b>\"}}\n\n"},
+		{"an id that is none", "data: {\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}\n\n" + good, good},
+		{"a method that is none", "data: {\"jsonrpc\":\"2.0\",\"method\":5}\n\n" + good, good},
+		{"an error without an id", "data: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"no\"}}\n\n",
+			"data: {\"error\":{\"code\":-1,\"message\":\"no\"},\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
+		{"an error that is none", "data: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"error\":\"no\"}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
+		{"a result and an error", "data: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{},\"error\":{\"code\":-1,\"message\":\"no\"}}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
 		{"cut in the middle", good + "data: {\"a\"", good},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,6 +192,7 @@ func TestTheEventStreamIsFiltered(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	big := strings.Repeat("x", 5000)
+	const small = "data: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n"
 	t.Run("body", func(t *testing.T) {
 		_, _, _, err := post(t, remote.Options{MaxAnswer: 4096}, callBody, answer(200, "application/json", `{"jsonrpc":"2.0","id":"u1","result":"`+big+`"}`))
 		var bad *remote.AnswerError
@@ -188,13 +201,13 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	})
 	t.Run("event", func(t *testing.T) {
-		_, _, got, err := post(t, remote.Options{MaxAnswer: 4096}, callBody, answer(200, "text/event-stream", "data: {}\n\ndata: \""+big+"\"\n\n"))
-		if err == nil || got != "data: {}\n\n" {
+		_, _, got, err := post(t, remote.Options{MaxAnswer: 4096}, callBody, answer(200, "text/event-stream", small+"data: \""+big+"\"\n\n"))
+		if err == nil || got != small {
 			t.Errorf("got %q, %v; want the small event and an error", got, err)
 		}
 	})
 	t.Run("a long stream of small events is not too large", func(t *testing.T) {
-		stream := strings.Repeat("data: {}\n\n", 2000)
+		stream := strings.Repeat(small, 2000)
 		_, _, got, err := post(t, remote.Options{MaxAnswer: 4096}, callBody, answer(200, "text/event-stream", stream))
 		if err != nil || got != stream {
 			t.Errorf("got %d bytes, %v", len(got), err)
