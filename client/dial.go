@@ -116,41 +116,17 @@ func (s *Session) incompatible(phase Phase, v verdict) *Error {
 	return e
 }
 
-// openLegacy performs the initialize handshake, which is the SDK's.
+// openLegacy performs the initialize handshake. A server that refuses the version and names another that is spoken here
+// is asked once more, with that one (LEG-03).
 func (s *Session) openLegacy(ctx context.Context) error {
 	s.era = Legacy
-	client := mcp.NewClient(&mcp.Implementation{Name: s.opts.Info.Name, Title: s.opts.Info.Title, Version: s.opts.Info.Version},
-		&mcp.ClientOptions{Capabilities: s.sdkCapabilities(), MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}})
-	session, err := client.Connect(ctx, s.conn, &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
-	answered := s.answered.Load()
-	if answered != nil {
-		s.server = answered
-		if s.version = answered.ProtocolVersion; !slices.Contains(legacyVersions, s.version) {
-			if err == nil {
-				_ = session.Close() // the session's end follows
-			}
-			return s.badVersion(answered.ProtocolVersion)
-		}
-	}
-	if err == nil {
-		s.sdk = session
-		s.initialized.Store(true)
-		s.setLogLevel(ctx)
-		return nil
-	}
-	if failed := s.unanswered.Load(); failed != nil && ctx.Err() == nil {
-		return s.translate(ctx, PhaseHandshake, *failed)
-	}
-	refusal := sdkError(err)
+	refusal, err := s.initialize(ctx, legacyVersion)
 	if refusal == nil {
-		return s.translate(ctx, PhaseHandshake, s.handshakeError(ctx, err))
-	}
-	if refusal.Code != codeUnsupportedVersion {
-		return s.translate(ctx, PhaseHandshake, refusal)
+		return err
 	}
 	supported, _ := supportedVersions(refusal.Data)
-	shared := slices.Contains(supported, modernVersion)
-	if shared && s.spec.VersionNegotiation == config.Auto {
+	modern := slices.Contains(supported, modernVersion)
+	if modern && refusal.Code == codeUnsupportedVersion && s.spec.VersionNegotiation == config.Auto {
 		// The probe's silence was a guess; this refusal is proof.
 		s.logger.Debug("initialize refused by a modern server", "server", s.spec.Name)
 		s.negotiation.Verdict = VerdictModern
@@ -158,13 +134,66 @@ func (s *Session) openLegacy(ctx context.Context) error {
 		s.conn.Silence()
 		return s.openModern(ctx, nil)
 	}
+	if other := anotherVersion(supported, legacyVersion); other != "" {
+		s.logger.Debug("initialize refused; asking for another version", "server", s.spec.Name, "version", other)
+		if refusal, err = s.initialize(ctx, other); refusal == nil {
+			return err
+		}
+		supported, _ = supportedVersions(refusal.Data)
+	}
+	if refusal.Code != codeUnsupportedVersion {
+		return s.translate(ctx, PhaseHandshake, refusal)
+	}
 	e := s.incompatible(PhaseHandshake, verdict{supported: supported})
 	e.RPC = rpcError(refusal)
-	if shared {
+	if modern {
 		e.Message = "the server speaks only " + strings.Join(supported, ", ") + " and refuses the initialize handshake"
 		e.Hint = s.modernHint()
 	}
 	return e
+}
+
+// anotherVersion picks the newest legacy version a server names that has not been tried, "" when there is none.
+func anotherVersion(supported []string, tried string) string {
+	for _, v := range legacyVersions {
+		if v != tried && slices.Contains(supported, v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// initialize performs one handshake, which is the SDK's, asking for version. It returns the server's refusal, or why
+// the handshake failed otherwise.
+func (s *Session) initialize(ctx context.Context, version string) (*wire.RemoteError, error) {
+	if s.link != nil {
+		s.link.version.Store(version)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: s.opts.Info.Name, Title: s.opts.Info.Title, Version: s.opts.Info.Version},
+		&mcp.ClientOptions{Capabilities: s.sdkCapabilities(), MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}})
+	session, err := client.Connect(ctx, s.conn, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if answered := s.answered.Load(); answered != nil {
+		s.server = answered
+		if s.version = answered.ProtocolVersion; !slices.Contains(legacyVersions, s.version) {
+			if err == nil {
+				_ = session.Close() // the session's end follows
+			}
+			return nil, s.badVersion(answered.ProtocolVersion)
+		}
+	}
+	if err == nil {
+		s.sdk = session
+		s.initialized.Store(true)
+		s.setLogLevel(ctx)
+		return nil, nil
+	}
+	if failed := s.unanswered.Load(); failed != nil && ctx.Err() == nil {
+		return nil, s.translate(ctx, PhaseHandshake, *failed)
+	}
+	if refusal := sdkError(err); refusal != nil {
+		return refusal, nil
+	}
+	return nil, s.translate(ctx, PhaseHandshake, s.handshakeError(ctx, err))
 }
 
 // handshakeError prefers the end of the connection over what the SDK made of it.

@@ -3,6 +3,8 @@ package client_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -197,6 +199,79 @@ func TestIncompatibleServers(t *testing.T) {
 			wantError(t, err, client.PhaseHandshake, code)
 		})
 	}
+}
+
+// TestVersionThatTheServerNames is LEG-03: one more handshake with a version of the refusal's list, then an error.
+func TestVersionThatTheServerNames(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		code      int
+		supported string
+		second    string // the version asked for then, "" for none
+	}{
+		{"invalid params", -32602, `["2025-06-18","2024-11-05","2030-01-01"]`, "2025-06-18"},
+		{"unsupported version", -32022, `["2024-11-05"]`, "2024-11-05"},
+		{"an application's code", -32000, `["2025-03-26"]`, "2025-03-26"},
+		{"only the version that was refused", -32602, `["2025-11-25"]`, ""},
+		{"none that is spoken here", -32602, `["1999-01-01"]`, ""},
+		{"no list", -32602, `"2025-06-18"`, ""},
+	} {
+		for _, again := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, ", refused again: ", again), func(t *testing.T) {
+				var asked, ids []string
+				l := script(t, func(p *scripted) {
+					ask := func() message {
+						m := p.expect("initialize")
+						asked = append(asked, version(m.Params))
+						ids = append(ids, string(m.ID))
+						return m
+					}
+					p.refuse(ask(), c.code, `{"supported":`+c.supported+`}`)
+					switch {
+					case c.second == "":
+					case again:
+						p.refuse(ask(), c.code, `{"supported":`+c.supported+`}`)
+					default:
+						p.answer(ask(), `{"protocolVersion":"`+c.second+`","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)
+						p.expect("notifications/initialized")
+						p.answer(p.expect("tools/list"), `{"tools":[]}`)
+					}
+					p.drain()
+				})
+				s, err := client.Dial(t.Context(), scriptedServer(), client.Options{Launcher: l})
+				if s != nil {
+					t.Cleanup(func() { closeSession(t, s) })
+				}
+				want := []string{"2025-11-25"}
+				if c.second != "" {
+					want = append(want, c.second)
+				}
+				if c.second == "" || again {
+					if e, ok := errors.AsType[*client.Error](err); !ok || e.Phase != client.PhaseHandshake || e.RPC == nil || e.RPC.Code != int64(c.code) {
+						t.Errorf("error %v, want the server's refusal", err)
+					}
+				} else if err != nil || s.ProtocolVersion() != c.second {
+					t.Fatalf("session %v, %v", s, err)
+				} else {
+					must(s.Tools(t.Context()))
+				}
+				if diff := cmp.Diff(want, asked); diff != "" {
+					t.Error(diff)
+				}
+				if len(ids) == 2 && ids[0] == ids[1] {
+					t.Errorf("the id %s was used twice (BASE-03)", ids[0])
+				}
+			})
+		}
+	}
+}
+
+func version(params json.RawMessage) string {
+	var p struct{ ProtocolVersion string }
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err.Error()
+	}
+	return p.ProtocolVersion
 }
 
 // TestSlowModernServer answers no probe and refuses initialize: the refusal is proof that the silence was a wrong

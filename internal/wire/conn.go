@@ -75,7 +75,9 @@ type Conn struct {
 
 	mu       sync.Mutex
 	pending  map[string]*call
-	sdkCalls map[int64]string              // id to method of the SDK's own requests
+	sdkCalls map[int64]string              // id on the wire to method of the SDK's own requests
+	sdkBase  int64                         // what the wire's ids are more than the SDK's
+	sdkLast  int64                         // the highest id on the wire of a request of the SDK
 	serving  map[string]context.CancelFunc // the server's questions, by raw id
 	asked    int                           // the server's questions whose answer the writer does not have yet
 	handed   int                           // the server's requests the SDK has not passed an answer for to the writer

@@ -20,13 +20,19 @@ var (
 // sdkConnection is what the SDK sees of a Conn.
 type sdkConnection struct {
 	*Conn
+	// base is what the ids of this connection's requests are raised by on the wire.
+	base   int64
 	closed chan struct{}
 	once   *sync.Once
 }
 
-// Connect implements [mcp.Transport]. It may be called once.
+// Connect implements [mcp.Transport]. When a handshake failed it may be called again, and no id of the requests before
+// is used again (BASE-03). There is one at a time.
 func (c *Conn) Connect(context.Context) (mcp.Connection, error) {
-	return sdkConnection{c, make(chan struct{}), new(sync.Once)}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sdkBase = c.sdkLast
+	return sdkConnection{c, c.sdkBase, make(chan struct{}), new(sync.Once)}, nil
 }
 
 // SessionID implements [mcp.Connection]; byte streams have none.
@@ -63,9 +69,14 @@ func (s sdkConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if n, ok := m.ID.Raw().(int64); ok {
+			n += s.base
+			raised := *m
+			raised.ID = sdkID(n)
 			s.mu.Lock()
 			s.sdkCalls[n] = m.Method
+			s.sdkLast = max(s.sdkLast, n)
 			s.mu.Unlock()
+			return s.encode(ctx, &raised)
 		}
 	case *jsonrpc.Response:
 		// A server that does not read its answers gets no more of them: until this one is queued, it counts.
@@ -78,6 +89,10 @@ func (s sdkConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 			return nil
 		}
 	}
+	return s.encode(ctx, m)
+}
+
+func (s sdkConnection) encode(ctx context.Context, m jsonrpc.Message) error {
 	frame, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode a message of the SDK: %w", err)
@@ -101,6 +116,13 @@ func (c *Conn) takeSDK(n int64) string {
 	return method
 }
 
+// sdkAnswer is an answer to request n, under the id the SDK gave it.
+func (c *Conn) sdkAnswer(n int64) *jsonrpc.Response {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &jsonrpc.Response{ID: sdkID(n - c.sdkBase)}
+}
+
 func (c *Conn) toSDK(m jsonrpc.Message) {
 	select {
 	case c.sdk <- m:
@@ -113,7 +135,9 @@ func (c *Conn) failSDK(n int64, err error) {
 	if c.cfg.HandshakeFailed != nil {
 		c.cfg.HandshakeFailed(err)
 	}
-	c.toSDK(&jsonrpc.Response{ID: sdkID(n), Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}})
+	r := c.sdkAnswer(n)
+	r.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	c.toSDK(r)
 }
 
 func (c *Conn) answerSDK(n int64, method string, m message) {
@@ -121,7 +145,7 @@ func (c *Conn) answerSDK(n int64, method string, m message) {
 		c.failSDK(n, err)
 		return
 	}
-	r := &jsonrpc.Response{ID: sdkID(n)}
+	r := c.sdkAnswer(n)
 	switch {
 	case m.err != nil:
 		e := remoteError(m.err)
