@@ -145,7 +145,7 @@ type echoLauncher struct{ size int }
 func (l echoLauncher) Launch(context.Context, config.Server) (client.Process, error) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
-	p := &scripted{reader: serverIn, out: serverOut, stdin: clientOut, stdout: clientIn, done: make(chan struct{})}
+	p := &scripted{reader: serverIn, out: serverOut, stdin: clientOut, stdout: clientIn, closed: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		echo(serverIn, serverOut, l.size)
 		close(p.done)

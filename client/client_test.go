@@ -83,6 +83,7 @@ type scripted struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	once   sync.Once
+	closed chan struct{} // the client closes the process
 	done   chan struct{}
 }
 
@@ -114,7 +115,7 @@ func (l *launcher) Launch(context.Context, config.Server) (client.Process, error
 	clientIn, serverOut := io.Pipe()
 	p := &scripted{
 		t: l.t, in: json.NewDecoder(serverIn), out: serverOut, reader: serverIn,
-		stdin: clientOut, stdout: clientIn, done: make(chan struct{}), serve: l.scripts[l.started],
+		stdin: clientOut, stdout: clientIn, closed: make(chan struct{}), done: make(chan struct{}), serve: l.scripts[l.started],
 	}
 	l.started++
 	go func() {
@@ -142,6 +143,7 @@ func (p *scripted) ExitStatus() string {
 
 func (p *scripted) Close(context.Context) error {
 	p.once.Do(func() {
+		close(p.closed)
 		_ = p.stdin.Close()
 		_ = p.stdout.Close()
 	})

@@ -205,7 +205,7 @@ type fuzzLauncher struct {
 }
 
 func (l *fuzzLauncher) Launch(context.Context, config.Server) (client.Process, error) {
-	p := &scripted{t: l.t, done: make(chan struct{}), serve: l.serve}
+	p := &scripted{t: l.t, closed: make(chan struct{}), done: make(chan struct{}), serve: l.serve}
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	p.in, p.out, p.reader, p.stdin, p.stdout = json.NewDecoder(serverIn), serverOut, serverIn, clientOut, clientIn

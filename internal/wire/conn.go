@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -161,9 +162,21 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
-// Stop ends the connection with ErrClosed: every waiting request fails at once, what is queued for the server is
-// still written, then the writer is closed. It does not wait; Flushed tells when the writer is done.
-func (c *Conn) Stop() { c.end(ErrClosed) }
+// Stop ends the connection with ErrClosed: every waiting request fails at once, the server is told of those it may
+// have (CAN-03), what is queued for it is still written, then the writer is closed. It does not wait; Flushed tells
+// when the writer is done.
+func (c *Conn) Stop() {
+	c.mu.Lock()
+	waiting := make(map[string]*call, len(c.pending))
+	if c.life.Err() == nil {
+		maps.Copy(waiting, c.pending)
+	}
+	c.mu.Unlock()
+	for id, cl := range waiting {
+		c.abandon(id, cl, "the client closes the session")
+	}
+	c.end(ErrClosed)
+}
 
 // Flushed is closed when nothing more will be written: the connection has ended and its writer with it. It stays open as
 // long as a server that does not read holds up the last write.

@@ -100,7 +100,8 @@ func (c *Conn) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 			if done, result, err := cl.drain(r.OnProgress); done {
 				return result, err
 			}
-			return nil, &LostError{Sent: !cl.withdraw(), Cause: c.Err()}
+			cl.withdraw()
+			return nil, &LostError{Sent: cl.state.Load() == stateTaken, Cause: c.Err()}
 		}
 	}
 }

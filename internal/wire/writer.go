@@ -49,10 +49,16 @@ func (c *Conn) write() {
 }
 
 // flush writes what is left when the connection was stopped on this side, so that cancellations reach the server.
+// Nothing is queued any more, so that it ends.
 func (c *Conn) flush(buf []byte) {
-	buf = c.more(buf)
-	if len(buf) > 0 {
-		_, _ = c.cfg.Writer.Write(buf) // nobody is left to be told
+	for {
+		buf = c.more(buf[:0])
+		if len(buf) == 0 {
+			return
+		}
+		if _, err := c.cfg.Writer.Write(buf); err != nil {
+			return // nobody is left to be told
+		}
 	}
 }
 
