@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -25,11 +26,13 @@ import (
 // Decision is what a person said about a server.
 type Decision string
 
-// The decisions. Undecided is also what an entry is that was changed since.
+// The decisions. Changed is what an entry is that was decided about and is not what it was then: it needs a new
+// decision as much as one that is Undecided.
 const (
 	Undecided Decision = ""
 	Approved  Decision = "approved"
 	Rejected  Decision = "rejected"
+	Changed   Decision = "changed"
 )
 
 // FileName is the name of the file in the state directory.
@@ -87,11 +90,13 @@ func (s *Store) Lookup(project string, servers ...config.Server) ([]Decision, er
 			read = true
 			records, err = s.records(project)
 		}
-		if r, ok := records[server.Name]; ok && r.Digest == config.ConsentFingerprint(server) {
-			switch r.Decision {
-			case Approved, Rejected:
-				decisions[i] = r.Decision
-			}
+		r, ok := records[server.Name]
+		switch {
+		case !ok || r.Decision != Approved && r.Decision != Rejected:
+		case r.Digest == config.ConsentFingerprint(server):
+			decisions[i] = r.Decision
+		default:
+			decisions[i] = Changed
 		}
 	}
 	return decisions, err
@@ -109,7 +114,7 @@ func (s *Store) records(project string) (map[string]record, error) {
 	return l.Projects[root], nil
 }
 
-// Decide stores one decision about servers of a project. Undecided forgets them.
+// Decide stores one decision about servers of a project: Approved, Rejected, or Undecided to forget them.
 func (s *Store) Decide(ctx context.Context, project string, decision Decision, servers ...config.Server) error {
 	root, err := canonical(project)
 	if err != nil {
@@ -187,6 +192,10 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	locked := make(chan outcome, 1)
 	mutex := lockedfile.MutexAt(s.Path() + ".lock")
+	// The mutex would make its file readable by all.
+	if f, err := os.OpenFile(s.Path()+".lock", os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		_ = errors.Join(private(f), f.Close()) // what stands in the way of locking, Lock says
+	}
 	go func() {
 		unlock, err := mutex.Lock()
 		locked <- outcome{unlock, err}
@@ -205,6 +214,11 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 func (s *Store) read() (ledger, error) {
+	for _, path := range []string{s.dir, s.Path()} {
+		if info, err := os.Stat(path); err == nil && othersWrite(info) {
+			return ledger{}, fmt.Errorf("%s can be changed by other users, so the approvals in it count for nothing; run: chmod go-w '%s'", path, path)
+		}
+	}
 	f, err := os.Open(s.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return ledger{Version: 1}, nil
@@ -227,6 +241,18 @@ func (s *Store) read() (ledger, error) {
 		return ledger{}, s.unusable(fmt.Sprintf("it is of version %d, and this program knows version 1", l.Version))
 	}
 	return l, nil
+}
+
+// othersWrite reports whether someone else may change a file. Windows keeps that in lists that its mode does not show.
+func othersWrite(info fs.FileInfo) bool { return runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 }
+
+// private takes a file from everyone but its owner.
+func private(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" {
+		return err
+	}
+	return f.Chmod(0o600)
 }
 
 func (s *Store) unusable(why string) error {

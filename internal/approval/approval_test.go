@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,16 @@ func lookup(t *testing.T, s *approval.Store, dir string, servers ...config.Serve
 	return decisions
 }
 
+// stateDir is a directory as usher makes it, whatever the umask of the tests.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "usher")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestDecisions(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state", "usher")
 	here, there := t.TempDir(), t.TempDir()
@@ -57,7 +68,7 @@ func TestDecisions(t *testing.T) {
 
 	again := approval.Open(state)
 	changed, renamed := project("a", "y"), project("z", "x")
-	want := []approval.Decision{approval.Approved, approval.Undecided, approval.Rejected, approval.Undecided, approval.Undecided}
+	want := []approval.Decision{approval.Approved, approval.Undecided, approval.Rejected, approval.Changed, approval.Undecided}
 	if got := lookup(t, again, here, a, b, c, changed, renamed); !cmp.Equal(got, want) {
 		t.Errorf("decisions %q, want %q", got, want)
 	}
@@ -84,7 +95,7 @@ func TestDecisions(t *testing.T) {
 func TestUnusableFileApprovesNothing(t *testing.T) {
 	for name, text := range map[string]string{"broken": "{", "newer": `{"version": 2}`, "empty": ""} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := stateDir(t)
 			store := approval.Open(dir)
 			if err := os.WriteFile(store.Path(), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -103,8 +114,51 @@ func TestUnusableFileApprovesNothing(t *testing.T) {
 	}
 }
 
+// What others can change is no decision of this person's.
+func TestWhatOthersCanWriteApprovesNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the mode does not show it there")
+	}
+	dir, server := stateDir(t), project("a", "x")
+	store := approval.Open(dir)
+	// A lock file that an older version left readable is closed too.
+	if err := os.WriteFile(store.Path()+".lock", nil, 0o644); err != nil { //nolint:gosec // the fault that is mended
+		t.Fatal(err)
+	}
+	if err := store.Decide(t.Context(), dir, approval.Approved, server); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(store.Path() + ".lock"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("lock: mode %v, %v", info.Mode(), err)
+	}
+	for _, path := range []string{dir, store.Path()} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bit := range []os.FileMode{0o020, 0o002} {
+			if err := os.Chmod(path, info.Mode().Perm()|bit); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.Lookup(dir, server)
+			if err == nil || !strings.Contains(err.Error(), "chmod go-w '"+path+"'") || got[0] != approval.Undecided {
+				t.Errorf("%s with %o: %q, %v", path, bit, got, err)
+			}
+			if err := store.Decide(t.Context(), dir, approval.Approved, server); err == nil {
+				t.Errorf("%s with %o: decided", path, bit)
+			}
+		}
+		if err := os.Chmod(path, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := lookup(t, store, dir, server); got[0] != approval.Approved {
+		t.Errorf("closed again: %q", got)
+	}
+}
+
 func TestProjectIsWhatAHostAsks(t *testing.T) {
-	store, dir := approval.Open(t.TempDir()), t.TempDir()
+	store, dir := approval.Open(stateDir(t)), t.TempDir()
 	var host usher.Approvals = store.Project(dir)
 	server := project("a", "x")
 	if host.Approved(server) {
@@ -126,7 +180,7 @@ func TestProjectIsWhatAHostAsks(t *testing.T) {
 
 // No decision is lost when many write at once, as several usher processes do.
 func TestWritersTakeTurns(t *testing.T) {
-	dir := t.TempDir()
+	dir := stateDir(t)
 	var servers []config.Server
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -147,7 +201,7 @@ func TestWritersTakeTurns(t *testing.T) {
 }
 
 func TestDecideObeysItsContext(t *testing.T) {
-	dir := t.TempDir()
+	dir := stateDir(t)
 	store := approval.Open(dir)
 	unlock, err := lockedfile.MutexAt(store.Path() + ".lock").Lock()
 	if err != nil {

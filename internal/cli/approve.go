@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +17,9 @@ type approveOutput struct {
 
 type approvalOutput struct {
 	Name     string           `json:"name"`
-	Decision string           `json:"decision"` // approved, rejected or undecided
+	Decision string           `json:"decision"` // approved, rejected, changed or undecided
 	Source   string           `json:"source"`
+	Problem  string           `json:"problem,omitempty"` // why the entry can be neither approved nor used
 	Settings []config.Setting `json:"settings"`
 }
 
@@ -57,7 +57,7 @@ the entry as it is written; a changed entry has to be approved again.`,
 }
 
 func (a *app) approve(cmd *cobra.Command, names []string, all bool, decision approval.Decision) error {
-	c, err := a.configuration(false)
+	c, err := a.configuration(cmd.Context(), false, "")
 	if err != nil {
 		return err
 	}
@@ -74,19 +74,11 @@ func (a *app) approve(cmd *cobra.Command, names []string, all bool, decision app
 	}
 	chosen := needing
 	if !all {
-		chosen = nil
-		for _, name := range names {
-			s, err := only(c, name)
-			if err != nil {
-				return err
-			}
-			if !approval.Needed(s) {
-				a.note("server %s comes from %s and needs no approval", s.Name, s.Source)
-				continue
-			}
-			chosen = append(chosen, s)
+		if chosen, err = a.chosenServers(c, names); err != nil {
+			return err
 		}
 	}
+	chosen, unusable := decidable(chosen, decision)
 	if len(chosen) > 0 {
 		if err := store.Decide(cmd.Context(), project, decision, chosen...); err != nil {
 			return err
@@ -98,19 +90,61 @@ func (a *app) approve(cmd *cobra.Command, names []string, all bool, decision app
 	}
 	out := approveOutput{Project: project, Servers: []approvalOutput{}}
 	for i, s := range needing {
-		if s.Problem != nil && !a.json {
-			a.note("error: %v", s.Problem)
-		}
 		word := string(decisions[i])
 		if decisions[i] == approval.Undecided {
 			word = "undecided"
 		}
-		out.Servers = append(out.Servers, approvalOutput{Name: s.Name, Decision: word, Source: s.Source.String(), Settings: a.settings(s)})
+		about := approvalOutput{Name: s.Name, Decision: word, Source: s.Source.String(), Settings: []config.Setting{}}
+		if s.Problem != nil {
+			about.Problem = s.Problem.Error()
+			if !a.json {
+				a.note("error: %v", s.Problem)
+			}
+		} else {
+			about.Settings = a.withFlags(config.ConsentSettings(s))
+		}
+		out.Servers = append(out.Servers, about)
 	}
 	if a.json {
-		return a.printJSON(out)
+		err = a.printJSON(out)
+	} else {
+		err = a.printApprovals(out, len(chosen) > 0)
 	}
-	return a.printApprovals(out, len(chosen) > 0)
+	if err == nil && unusable != nil {
+		return told{configError(unusable)}
+	}
+	return err
+}
+
+// chosenServers are those of names that need a decision.
+func (a *app) chosenServers(c *config.Config, names []string) ([]config.Server, error) {
+	var chosen []config.Server
+	for _, name := range names {
+		s, err := only(c, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !approval.Needed(s):
+			a.note("server %s comes from %s and needs no approval", line(s.Name, 64), s.Source)
+		default:
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen, nil
+}
+
+// decidable leaves out what cannot be approved, because it cannot be used as it stands, and gives the first reason.
+func decidable(servers []config.Server, decision approval.Decision) (kept []config.Server, unusable error) {
+	for _, s := range servers {
+		if s.Problem != nil && decision == approval.Approved {
+			if unusable == nil {
+				unusable = s.Problem
+			}
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept, unusable
 }
 
 func (a *app) printApprovals(out approveOutput, decided bool) error {
@@ -119,7 +153,14 @@ func (a *app) printApprovals(out approveOutput, decided bool) error {
 		return nil
 	}
 	for _, s := range out.Servers {
-		if err := a.print(fmt.Sprintf("%s: %s, from %s", line(s.Name, 64), s.Decision, s.Source)); err != nil {
+		decision := s.Decision
+		switch {
+		case s.Problem != "":
+			decision = "cannot be used"
+		case decision == string(approval.Changed):
+			decision = "changed since it was decided about"
+		}
+		if err := a.print(fmt.Sprintf("%s: %s, from %s", line(s.Name, 64), decision, s.Source)); err != nil {
 			return err
 		}
 		if decided {
@@ -128,7 +169,7 @@ func (a *app) printApprovals(out approveOutput, decided bool) error {
 		var rows [][]cell
 		for _, setting := range s.Settings {
 			if setting.Source != "default" || setting.Name == "command" {
-				rows = append(rows, []cell{{"  " + setting.Name, ""}, {strings.TrimSpace(printable(setting.Value)), styleBold}})
+				rows = append(rows, []cell{{"  " + setting.Name, ""}, {setting.Value, styleBold}, {note(setting), styleRed}})
 			}
 		}
 		if err := a.table(rows); err != nil {
@@ -139,4 +180,12 @@ func (a *app) printApprovals(out approveOutput, decided bool) error {
 		a.note("to allow them: usher approve NAME… (or --all); to refuse: usher approve --reject NAME…")
 	}
 	return nil
+}
+
+// note is what is said beside a setting.
+func note(s config.Setting) string {
+	if s.Note == "" {
+		return ""
+	}
+	return "← " + s.Note
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +54,8 @@ and false; a list by repeating the key or as a JSON array; an object as JSON. ke
 					return usageError(cmd, "--args and key=value cannot be given together")
 				}
 				var err error
-				if object, err = a.wholeArguments(whole); err != nil {
+				object, err = await(cmd.Context(), func() (json.RawMessage, error) { return a.wholeArguments(whole) })
+				if err != nil {
 					return err
 				}
 			}
@@ -91,6 +94,9 @@ func (a *app) wholeArguments(value string) (json.RawMessage, error) {
 		text = string(data)
 	}
 	text = strings.TrimSpace(text)
+	if !utf8.ValidString(text) {
+		return nil, invalid("is not UTF-8 text")
+	}
 	if !json.Valid([]byte(text)) {
 		return nil, invalid("want a JSON object, got no JSON%s", jsonFault(text))
 	}
@@ -149,7 +155,7 @@ func (a *app) call(ctx context.Context, h *usher.Host, server, name string, pair
 		return err
 	}
 	for _, warning := range result.Warnings {
-		a.note("warning: %s", warning)
+		a.note("warning: %s", line(warning, maxWarning))
 	}
 	if err := a.printResult(result); err != nil {
 		return err
@@ -167,7 +173,12 @@ func chosen(s config.Server, name string) bool {
 
 // progressLine is "3/10 message", as far as the server said it.
 func progressLine(p client.Progress) string {
-	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	number := func(f float64) string {
+		if math.Abs(f) >= 1e15 {
+			return strconv.FormatFloat(f, 'g', 6, 64)
+		}
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
 	text := number(p.Progress)
 	if p.Total != nil {
 		text += "/" + number(*p.Total)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -28,7 +29,14 @@ import (
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	lookupEnv func(string) (string, bool),
 ) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv}
+	return run(ctx, nil, args, stdin, stdout, stderr, lookupEnv)
+}
+
+// run is Main; once hurry is closed, servers that are being ended get no more time.
+func run(ctx context.Context, hurry <-chan struct{}, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	lookupEnv func(string) (string, bool),
+) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, hurry: hurry}
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -48,6 +56,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
+	hurry          <-chan struct{} // closed when servers are to be ended at once; nil when nobody can say so
 
 	configFile string
 	stdio      []string
@@ -57,6 +66,7 @@ type app struct {
 	verbose    bool
 	timeout    time.Duration
 
+	loaded *config.Config // what configuration has returned; nil before
 	// redactor masks the secrets of the loaded configuration in everything written for people and logs.
 	redactor *config.Redactor
 }
@@ -97,7 +107,23 @@ With nothing configured there is the tour: a small server that shows what Usher 
 		newPromptsCommand(a), newPromptCommand(a), newApproveCommand(a), newServeCommand(a), newOpenCommand(a),
 		newVersionCommand(a), newTourCommand(a),
 	)
+	root.SetHelpCommand(newHelpCommand(root))
 	return root
+}
+
+// newHelpCommand is help for a command by its name, which has to be one.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 || cmd == root && len(args) > 0 {
+				return unknownCommand(root, args[0])
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
@@ -121,6 +147,12 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return usageError(cmd, "%s is missing", argumentName(cmd, len(args)))
 		case most >= 0 && len(args) > most:
 			return usageError(cmd, "%q is one argument too many", args[most])
+		}
+		for _, arg := range args {
+			if !utf8.ValidString(arg) {
+				// The protocol is JSON, which would hold something else in its place.
+				return usageError(cmd, "%q is not UTF-8 text", arg)
+			}
 		}
 		return nil
 	}
@@ -181,10 +213,24 @@ func (a *app) within(ctx context.Context) (context.Context, context.CancelFunc, 
 		ctx, cancel := context.WithCancel(ctx)
 		return ctx, cancel, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, &client.Error{
-		Code: client.CodeTimeout, Message: fmt.Sprintf("the command took longer than --timeout %s", a.timeout), Err: errTimeout,
-	})
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, a.timedOut("", ""))
 	return ctx, cancel, nil
+}
+
+// timedOut is the error of a command that --timeout has ended while it was waiting for a server, as far as that is known.
+func (a *app) timedOut(server string, phase client.Phase) *client.Error {
+	failure := &client.Error{
+		Server: server, Phase: phase, Code: client.CodeTimeout, Err: errTimeout,
+		Message: fmt.Sprintf("the command took longer than --timeout %s", a.timeout),
+		Hint:    "give it more time, or see what is waited for with --trace FILE",
+	}
+	switch phase {
+	case client.PhaseCall:
+		failure.Message += "; the call was cancelled at the server"
+	case client.PhaseProbe, client.PhaseHandshake, client.PhaseList:
+		failure.Hint = "give it more time, or see with --trace FILE how far the server comes"
+	}
+	return failure
 }
 
 // errTimeout marks the end of --timeout as the cause of a context's end.

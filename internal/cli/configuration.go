@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -16,8 +18,12 @@ import (
 )
 
 // configuration reads what the flags name. --stdio stands in the place of the files that would be found, and
-// beside a --config file. With no server at all and nothing wrong, the tour is offered when withTour is set.
-func (a *app) configuration(withTour bool) (*config.Config, error) {
+// beside a --config file. With no server at all and nothing wrong, the tour is offered when withTour is set, with
+// words about it unless it is the server that the command names.
+func (a *app) configuration(ctx context.Context, withTour bool, named string) (*config.Config, error) {
+	if a.loaded != nil {
+		return a.loaded, nil // a pipe can be read once
+	}
 	if a.protocol != "" && a.protocol != string(config.Legacy) && a.protocol != string(config.Auto) {
 		return nil, &client.Error{
 			Code: client.CodeInvalid, Message: fmt.Sprintf("--protocol %s: want legacy or auto", a.protocol),
@@ -26,16 +32,30 @@ func (a *app) configuration(withTour bool) (*config.Config, error) {
 	c := &config.Config{}
 	if a.configFile != "" || len(a.stdio) == 0 {
 		var err error
-		if c, err = config.Load(config.LoadOptions{File: a.configFile, Lookup: a.lookupEnv}); err != nil {
+		c, err = await(ctx, func() (*config.Config, error) {
+			return config.Load(config.LoadOptions{File: a.configFile, Lookup: a.lookupEnv})
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, &client.Error{
+				Phase: client.PhaseConfig, Code: client.CodeConfig, Message: "the current directory does not exist any more", Err: err,
+				Hint: "change to one that does: cd",
+			}
+		case err != nil:
 			return nil, err
 		}
+		// A file that was asked for and cannot be read is no file that happens to be broken.
+		if lost := fileErrors(c); a.configFile != "" && len(c.Servers) == 0 && len(lost) > 0 {
+			a.noteProblems(onlyWarnings(c), "")
+			return nil, configError(lost.Err())
+		}
 	}
-	named, err := adHocServers(a.stdio)
+	adHoc, err := a.adHocServers()
 	if err != nil {
 		return nil, err
 	}
-	if len(named) > 0 {
-		c = config.Merge(c, &config.Config{Servers: named})
+	if len(adHoc) > 0 {
+		c = config.Merge(c, &config.Config{Servers: adHoc})
 	}
 	if withTour && len(c.Servers) == 0 && len(c.Problems.Errors()) == 0 {
 		exe, err := os.Executable()
@@ -43,7 +63,7 @@ func (a *app) configuration(withTour bool) (*config.Config, error) {
 			return nil, fmt.Errorf("finding this program, to start the tour: %w", err)
 		}
 		c.Servers = []config.Server{tour.Server(exe)}
-		if !a.json {
+		if !a.json && named != c.Servers[0].Name {
 			a.note("Nothing is configured, so here is the tour (server %q). To use your own servers, write usher.json or give --stdio 'COMMAND …'.", c.Servers[0].Name)
 		}
 	}
@@ -55,13 +75,18 @@ func (a *app) configuration(withTour bool) (*config.Config, error) {
 		}
 	}
 	a.redactor = config.NewRedactor(c.Servers...)
+	a.loaded = c
 	return c, nil
 }
+
+// variableName is how variables are usually written, and servers are not.
+var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 var adHocName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(.*)$`)
 
 // adHocServers are the servers of --stdio. A lone one without a name is called "server"; of several each needs one.
-func adHocServers(flags []string) ([]config.Server, error) {
+func (a *app) adHocServers() ([]config.Server, error) {
+	flags := a.stdio
 	bad := func(flag, format string, args ...any) error {
 		return &client.Error{
 			Code: client.CodeInvalid, Message: fmt.Sprintf("--stdio %q: ", flag) + fmt.Sprintf(format, args...),
@@ -92,6 +117,9 @@ func adHocServers(flags []string) ([]config.Server, error) {
 			return nil, bad(flag, "the name %q is given twice", name)
 		}
 		seen[name] = true
+		if variableName.MatchString(name) && len(words) > 1 {
+			a.note("warning: --stdio: %s is the name of the server here; to set a variable for it, write --stdio 'env %s'", name, flag)
+		}
 		servers = append(servers, config.Server{
 			Name: name, Type: config.TypeStdio, Command: words[0], Args: words[1:],
 			VersionNegotiation: config.Legacy, Source: config.Source{Scope: config.ScopeAdHoc},

@@ -20,6 +20,7 @@ const (
 	ExitProtocol    = 6
 	ExitTimeout     = 124
 	ExitInterrupted = 130
+	ExitUnread      = 141 // the reader of standard output went away
 )
 
 // errToolFailed ends a command whose tool reported an error of its own. Its result has been printed.
@@ -38,6 +39,8 @@ func exitCode(ctx context.Context, err error) int {
 		return ExitOK
 	case errors.Is(err, errToolFailed):
 		return ExitToolError
+	case isBrokenPipe(err):
+		return ExitUnread
 	case ctx.Err() != nil:
 		return ExitInterrupted
 	case errors.Is(err, errTimeout):
@@ -77,7 +80,7 @@ func (a *app) reportError(ctx context.Context, err error) {
 		}
 		return
 	}
-	if _, ok := errors.AsType[told](err); ok {
+	if _, ok := errors.AsType[told](err); ok || isBrokenPipe(err) {
 		return
 	}
 	shape := a.errorShape(err)
@@ -85,12 +88,14 @@ func (a *app) reportError(ctx context.Context, err error) {
 		shape = api.Error{Code: string(client.CodeCancelled), Message: "interrupted", Server: shape.Server, Phase: shape.Phase}
 	}
 	if a.json {
-		_ = a.printJSON(api.Problem{Error: shape}) // there is no other place to say that it failed
-		return
+		if a.printJSON(api.Problem{Error: shape}) == nil {
+			return
+		}
+		// Standard output takes nothing, so standard error has to do.
 	}
 	where := ""
 	if shape.Server != "" {
-		where = "server " + shape.Server + ": "
+		where = "server " + line(shape.Server, 64) + ": "
 	}
 	if shape.Phase != "" && shape.Phase != string(client.PhaseConfig) {
 		where += shape.Phase + ": "

@@ -3,25 +3,76 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/usher-mcp/usher/client"
 )
 
 // printJSON writes v as one line on standard output.
 func (a *app) printJSON(v any) error {
+	text, err := jsonLine(v)
+	if err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	return a.write(text)
+}
+
+// write writes to standard output.
+func (a *app) write(data []byte) error {
+	_, err := a.stdout.Write(data)
+	if err == nil {
+		return nil
+	}
+	reason := err
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		reason = pathErr.Err
+	}
+	return &client.Error{
+		Code: client.CodeInvalid, Message: fmt.Sprintf("writing to standard output: %v", reason), Err: err,
+		Hint: "the output is lost or cut short; what the command did is done all the same",
+	}
+}
+
+// jsonLine is v as one line of JSON that does nothing to a terminal: control characters and what reorders text are
+// escaped, and bytes that are no text replaced.
+func jsonLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("writing JSON: %w", err)
+		return nil, err
 	}
-	if _, err := a.stdout.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
+	text := b.Bytes()
+	harmless := func(r rune, size int) bool {
+		return r != utf8.RuneError && r != 0x7f && (r < 0x80 || r > 0x9f) && !unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError && size > 1
 	}
-	return nil
+	var escaped []byte // nil as long as text is good as it is
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
+		switch good := harmless(r, size); {
+		case !good && escaped == nil:
+			escaped = append(make([]byte, 0, len(text)+64), text[:i]...)
+			fallthrough
+		case !good:
+			// All of them lie in the basic plane, and inside strings: JSON has them nowhere else.
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		case escaped != nil:
+			escaped = append(escaped, text[i:i+size]...)
+		}
+		i += size
+	}
+	if escaped != nil {
+		return escaped, nil
+	}
+	return text, nil
 }
 
 // print writes text from a server to standard output; on a terminal it cannot move the cursor or change colours.
@@ -32,10 +83,7 @@ func (a *app) print(text string) error {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	if _, err := io.WriteString(a.stdout, text); err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
-	}
-	return nil
+	return a.write([]byte(text))
 }
 
 // printable replaces control characters other than line end and tab, and what reorders text on a screen.
@@ -106,9 +154,5 @@ func (a *app) table(rows [][]cell) error {
 		}
 		b.WriteString("\n")
 	}
-	_, err := io.WriteString(a.stdout, b.String())
-	if err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
-	}
-	return nil
+	return a.write([]byte(b.String()))
 }

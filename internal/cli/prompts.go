@@ -13,8 +13,9 @@ import (
 
 // promptsOutput is what `usher prompts --json` prints.
 type promptsOutput struct {
-	Prompts []promptOutput `json:"prompts"`
-	Errors  []api.Error    `json:"errors"`
+	Prompts  []promptOutput   `json:"prompts"`
+	Rejected []rejectedOutput `json:"rejected"`
+	Errors   []api.Error      `json:"errors"`
 }
 
 type promptOutput struct {
@@ -37,8 +38,9 @@ func newPromptsCommand(a *app) *cobra.Command {
 }
 
 func (a *app) listPrompts(h *usher.Host) error {
-	out := promptsOutput{Prompts: []promptOutput{}, Errors: a.unready(h)}
-	for _, p := range h.Catalog().Prompts {
+	catalog := h.Catalog()
+	out := promptsOutput{Prompts: []promptOutput{}, Rejected: a.rejected(h, catalog, "prompt"), Errors: a.unready(h)}
+	for _, p := range catalog.Prompts {
 		arguments := p.Arguments
 		if arguments == nil {
 			arguments = []client.PromptArgument{}

@@ -69,8 +69,5 @@ func (a *app) printResource(server string, c client.ResourceContent) error {
 	if isTerminal(a.stdout) {
 		return a.print(fmt.Sprintf("[%s, %s, %d bytes; redirect the output to save them]", c.URI, c.MIMEType, len(data)))
 	}
-	if _, err := a.stdout.Write(data); err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
-	}
-	return nil
+	return a.write(data)
 }

@@ -13,6 +13,7 @@ import (
 type resourcesOutput struct {
 	Resources []resourceOutput `json:"resources"`
 	Templates []templateOutput `json:"templates"`
+	Rejected  []rejectedOutput `json:"rejected"`
 	Errors    []api.Error      `json:"errors"`
 }
 
@@ -47,8 +48,11 @@ func newResourcesCommand(a *app) *cobra.Command {
 }
 
 func (a *app) listResources(h *usher.Host) error {
-	out := resourcesOutput{Resources: []resourceOutput{}, Templates: []templateOutput{}, Errors: a.unready(h)}
 	catalog := h.Catalog()
+	out := resourcesOutput{
+		Resources: []resourceOutput{}, Templates: []templateOutput{},
+		Rejected: a.rejected(h, catalog, "resource", "resourceTemplate"), Errors: a.unready(h),
+	}
 	var rows [][]cell
 	row := func(server, uri, kind, about string) {
 		rows = append(rows, []cell{{line(server, 40), styleDim}, {line(uri, 120), styleBold}, {line(kind, 40), ""}, {line(about, 100), ""}})

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,11 +46,7 @@ func (m leakChecked) Run() int {
 }
 
 // usherMain is cmd/usher.
-func usherMain() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
-}
+func usherMain() { os.Exit(cli.Run(context.Background())) }
 
 // fxMain is the server the scripts talk to. A program built with -race sleeps for a second before it exits unless
 // the environment it was started with says otherwise, so it starts itself again.
@@ -65,6 +60,7 @@ func fxMain() {
 }
 
 func TestScripts(t *testing.T) {
+	model := &scriptedModel{tb: t}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -84,6 +80,9 @@ func TestScripts(t *testing.T) {
 			"trace":      traceSummary,
 			"mode":       fileMode,
 			"interrupts": interrupts,
+			"model":      model.command,
+			"lastline":   lastLine,
+			"session":    session,
 		},
 	})
 }
@@ -117,8 +116,15 @@ func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 	if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
 		ts.Fatalf("standard output is not one line: %q", text)
 	}
-	raw := json.RawMessage(text)
-	for part := range strings.SplitSeq(args[0], ".") {
+	got := valueAt(ts, json.RawMessage(text), args[0])
+	if (got == args[1]) == neg {
+		ts.Fatalf("%s is %q in %s", args[0], got, text)
+	}
+}
+
+// valueAt is what stands at a path in JSON: text as it is, anything else as JSON.
+func valueAt(ts *testscript.TestScript, raw json.RawMessage, path string) string {
+	for part := range strings.SplitSeq(path, ".") {
 		var list []json.RawMessage
 		var object map[string]json.RawMessage
 		i, err := strconv.Atoi(part)
@@ -129,7 +135,7 @@ func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 		case err == nil:
 			ts.Check(json.Unmarshal(raw, &list))
 			if i >= len(list) {
-				ts.Fatalf("%s: there are %d in %s", args[0], len(list), text)
+				ts.Fatalf("%s: there are %d in %s", path, len(list), raw)
 			}
 			raw = list[i]
 		default:
@@ -142,9 +148,7 @@ func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 	if bytes.HasPrefix(raw, []byte(`"`)) && json.Unmarshal(raw, &plain) == nil {
 		got = plain
 	}
-	if (got == args[1]) == neg {
-		ts.Fatalf("%s is %q in %s", args[0], got, text)
-	}
+	return got
 }
 
 // received LOG METHOD COUNT looks into the log of fx: how many frames with this method the server saw.

@@ -75,7 +75,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if a.timeout != 0 {
 		return &client.Error{Code: client.CodeInvalid, Message: "--timeout is for commands that end; usher serve runs until it is stopped"}
 	}
-	c, err := a.configuration(!f.noTour)
+	c, err := a.configuration(ctx, !f.noTour, "")
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (a *app) serverOutput(s usher.ServerStatus) serverOutput {
 		Name: s.Name, State: s.State, Transport: cmp.Or(s.Config.Type, config.TypeStdio),
 		Source: s.Config.Source.String(), Scope: s.Config.Source.Scope, Description: s.Config.Description,
 		Era: s.Era, ProtocolVersion: s.ProtocolVersion, Tools: s.Tools, Prompts: s.Prompts, Resources: s.Resources,
-		ConnectMs: s.Connected.Milliseconds(), Warnings: []string{}, Settings: a.settings(s.Config),
+		ConnectMs: s.Connected.Milliseconds(), Warnings: []string{}, Settings: a.withFlags(config.Settings(s.Config)),
 	}
 	if s.Info != (client.Implementation{}) {
 		info := s.Info
@@ -108,9 +108,8 @@ func (a *app) serverOutput(s usher.ServerStatus) serverOutput {
 	return out
 }
 
-// settings are a server's settings, with what a flag of this command replaced.
-func (a *app) settings(s config.Server) []config.Setting {
-	settings := config.Settings(s)
+// withFlags says which settings a flag of this command replaced.
+func (a *app) withFlags(settings []config.Setting) []config.Setting {
 	for i := range settings {
 		if a.protocol != "" && settings[i].Name == "versionNegotiation" {
 			settings[i].Source = "--protocol"
@@ -147,7 +146,7 @@ func (a *app) printServers(servers []serverOutput) error {
 	}
 	for _, s := range servers {
 		if s.Error != nil {
-			a.note("server %s: %s", s.Name, strings.TrimPrefix(s.Error.Message, "\n"))
+			a.note("server %s: %s", line(s.Name, 64), strings.TrimPrefix(s.Error.Message, "\n"))
 			if s.Error.Stderr != "" {
 				a.note("  the server's last words on standard error:\n%s", indent(s.Error.Stderr, "    "))
 			}
@@ -156,7 +155,7 @@ func (a *app) printServers(servers []serverOutput) error {
 			}
 		}
 		for _, warning := range s.Warnings {
-			a.note("server %s: warning: %s", s.Name, warning)
+			a.note("server %s: warning: %s", line(s.Name, 64), line(warning, maxWarning))
 		}
 	}
 	if !a.verbose {

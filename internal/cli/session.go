@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/api"
+	"github.com/usher-mcp/usher/internal/approval"
 )
 
 // closeBound is how long servers may take to end after a command.
@@ -19,7 +21,7 @@ const closeBound = 10 * time.Second
 // withServers runs do with a host over every configured server, after each has become ready or failed, or after
 // --timeout, which is an error all the same.
 func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.Host, *config.Config) error) error {
-	c, err := a.configuration(true)
+	c, err := a.configuration(ctx, true, "")
 	if err != nil {
 		return err
 	}
@@ -35,13 +37,14 @@ func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.H
 		case cause == nil:
 			return do(ctx, h, c)
 		case errors.Is(cause, errTimeout):
+			late := a.late(h)
 			if err := do(ctx, h, c); err != nil && !errors.As(err, new(told)) {
 				return err
 			}
 			if a.json {
-				return told{cause}
+				return told{late}
 			}
-			return cause
+			return late
 		default:
 			return errors.Join(cause, err)
 		}
@@ -50,7 +53,7 @@ func (a *app) withServers(ctx context.Context, do func(context.Context, *usher.H
 
 // withServer runs do with a host over one configured server, which is ready. The others are not started.
 func (a *app) withServer(ctx context.Context, name string, do func(context.Context, *usher.Host) error) error {
-	c, err := a.configuration(true)
+	c, err := a.configuration(ctx, true, name)
 	if err != nil {
 		return err
 	}
@@ -70,8 +73,11 @@ func (a *app) withServer(ctx context.Context, name string, do func(context.Conte
 	}
 	return a.withHost(ctx, []config.Server{server}, c.Apps, func(ctx context.Context, h *usher.Host) error {
 		err := h.Wait(ctx, name)
-		if ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), err)
+		if cause := context.Cause(ctx); cause != nil {
+			if errors.Is(cause, errTimeout) {
+				return a.late(h)
+			}
+			return errors.Join(cause, err)
 		}
 		if status, ok := h.Server(name); ok && status.State != usher.StateReady {
 			if failure := a.notReady(status); failure != nil {
@@ -85,17 +91,61 @@ func (a *app) withServer(ctx context.Context, name string, do func(context.Conte
 	})
 }
 
+// late is the error of a command whose --timeout ran out while servers were still connecting.
+func (a *app) late(h *usher.Host) error {
+	var waiting []string
+	for _, s := range h.Servers() {
+		if s.State == usher.StateConnecting || s.State == usher.StateReconnecting {
+			waiting = append(waiting, line(s.Name, 64))
+		}
+	}
+	switch len(waiting) {
+	case 0:
+		return a.timedOut("", "")
+	case 1:
+		failure := a.timedOut(waiting[0], client.PhaseHandshake)
+		failure.Message += ", and the server has not answered yet"
+		return failure
+	default:
+		failure := a.timedOut("", client.PhaseHandshake)
+		failure.Message += "; not yet connected: " + strings.Join(waiting, ", ")
+		return failure
+	}
+}
+
+// unapproved says why a project's server may not run.
+func (a *app) unapproved(s usher.ServerStatus) *client.Error {
+	failure := &client.Error{
+		Server: s.Name, Phase: client.PhaseConfig, Code: client.CodeDenied,
+		Message: fmt.Sprintf("the server comes from %s and is not approved", s.Config.Source),
+		Hint:    fmt.Sprintf("see what it would run: usher approve; then allow it: usher approve %s", shellWord(s.Name)),
+	}
+	store, project, err := a.approvals()
+	if err != nil {
+		failure.Hint = err.Error()
+		return failure
+	}
+	decisions, err := store.Lookup(project, s.Config)
+	switch {
+	case err != nil:
+		failure.Hint = err.Error()
+	case decisions[0] == approval.Rejected:
+		failure.Message = fmt.Sprintf("the server comes from %s and was rejected", s.Config.Source)
+		failure.Hint = fmt.Sprintf("to allow it after all: usher approve %s", shellWord(s.Name))
+	case decisions[0] == approval.Changed:
+		failure.Message = fmt.Sprintf("the server comes from %s, which was changed since it was decided about", s.Config.Source)
+		failure.Hint = fmt.Sprintf("see what it would run now: usher approve; then allow it: usher approve %s", shellWord(s.Name))
+	}
+	return failure
+}
+
 // notReady says why a server cannot be used, nil when it can.
 func (a *app) notReady(s usher.ServerStatus) *client.Error {
 	switch {
 	case s.State == usher.StateReady, s.State == usher.StateDisabled:
 		return nil
 	case s.State == usher.StateAwaitingApproval:
-		return &client.Error{
-			Server: s.Name, Phase: client.PhaseConfig, Code: client.CodeDenied,
-			Message: fmt.Sprintf("the server comes from %s and is not approved", s.Config.Source),
-			Hint:    fmt.Sprintf("see what it would run: usher approve; then allow it: usher approve %s", shellWord(s.Name)),
-		}
+		return a.unapproved(s)
 	case s.Err != nil:
 		return s.Err
 	default:
@@ -113,19 +163,20 @@ func (a *app) withHost(ctx context.Context, servers []config.Server, apps config
 // withHostAnd is withHost for a host that asks: ask has the options that say how.
 func (a *app) withHostAnd(ctx context.Context, servers []config.Server, apps config.AppsSettings, ask usher.Options,
 	do func(context.Context, *usher.Host) error,
-) (err error) {
+) error {
 	ctx, cancel, err := a.within(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	trace, err := a.openTrace()
+	trace, err := await(ctx, a.openTrace)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if traceErr := trace.close(); err == nil {
-			err = traceErr
+		// It changes nothing about what the command did, and its result is printed already.
+		if err := trace.close(); err != nil {
+			a.note("warning: %v", err)
 		}
 	}()
 	h, err := usher.Open(ctx, usher.Options{
@@ -147,6 +198,9 @@ func (a *app) withHostAnd(ctx context.Context, servers []config.Server, apps con
 		// When --timeout ran out, that is the reason, whatever it made the server's session say.
 		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, errTimeout) && !errors.Is(err, errTimeout) &&
 			!errors.Is(err, errToolFailed) {
+			if failure, ok := errors.AsType[*client.Error](err); ok {
+				return a.timedOut(failure.Server, failure.Phase)
+			}
 			return cause
 		}
 		return err
@@ -178,7 +232,7 @@ func (a *app) unready(h *usher.Host) []api.Error {
 		shape := a.errorShape(failure)
 		failures = append(failures, shape)
 		if !a.json {
-			a.note("server %s: %s", shape.Server, shape.Message)
+			a.note("server %s: %s", line(shape.Server, 64), shape.Message)
 			if shape.Hint != "" {
 				a.note("  %s", shape.Hint)
 			}
@@ -219,6 +273,9 @@ func (a *app) launcher(ctx context.Context) client.Launcher {
 		}
 		o.LedgerDir = ""
 		l, _ = client.NewLauncher(ctx, o) // without a ledger nothing can go wrong
+	}
+	if a.hurry != nil {
+		l = hurriedLauncher{l, a.hurry}
 	}
 	return l
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/usher-mcp/usher"
-	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/api"
 )
@@ -33,11 +32,6 @@ type toolOutput struct {
 	AppURI       string          `json:"appUri,omitempty"`
 	AppProblem   string          `json:"appProblem,omitempty"`
 	ForModel     bool            `json:"forModel"`
-}
-
-type rejectedOutput struct {
-	Server string `json:"server"`
-	client.Rejected
 }
 
 func newToolsCommand(a *app) *cobra.Command {
@@ -91,21 +85,13 @@ func (a *app) list(ctx context.Context, args []string, lists bool, do func(*ushe
 
 func (a *app) listTools(h *usher.Host) error {
 	catalog := h.Catalog()
-	out := toolsOutput{Tools: []toolOutput{}, Rejected: []rejectedOutput{}, Errors: a.unready(h)}
+	out := toolsOutput{Tools: []toolOutput{}, Rejected: a.rejected(h, catalog, "tool"), Errors: a.unready(h)}
 	for _, t := range catalog.Tools {
 		out.Tools = append(out.Tools, toolOutput{
 			Server: t.Server, Name: t.Name, Label: t.Label, Title: t.Title, Description: t.Description,
 			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: member(t.Raw, "annotations"),
 			AppURI: t.AppURI, AppProblem: t.AppProblem, ForModel: t.ForModel,
 		})
-	}
-	for _, s := range h.Servers() {
-		for _, r := range catalog.Rejected[s.Name] {
-			out.Rejected = append(out.Rejected, rejectedOutput{Server: s.Name, Rejected: r})
-			if !a.json {
-				a.note("server %s: %s %q is left out: %s", s.Name, r.Kind, r.Name, r.Reason)
-			}
-		}
 	}
 	if a.json {
 		return a.printJSON(out)

@@ -34,7 +34,7 @@ func (a *app) explainTool(cmd *cobra.Command, name, profileName string) error {
 		return usageError(cmd, "--for takes one of %s", profiles())
 	}
 	show := func(h *usher.Host) error { return a.showSchema(cmd, h, name, profile) }
-	if server, _, one := strings.Cut(name, "/"); one && a.configured(server) {
+	if server, _, one := strings.Cut(name, "/"); one && a.configured(cmd.Context(), server) {
 		return a.withServer(cmd.Context(), server, func(_ context.Context, h *usher.Host) error { return show(h) })
 	}
 	return a.withServers(cmd.Context(), func(_ context.Context, h *usher.Host, _ *config.Config) error { return show(h) })
@@ -48,8 +48,8 @@ func profiles() string {
 	return strings.Join(names, ", ")
 }
 
-func (a *app) configured(name string) bool {
-	c, err := a.configuration(true)
+func (a *app) configured(ctx context.Context, name string) bool {
+	c, err := a.configuration(ctx, true, name)
 	return err == nil && slices.ContainsFunc(c.Servers, func(s config.Server) bool { return s.Name == name })
 }
 

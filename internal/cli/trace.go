@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -37,6 +37,16 @@ func (a *app) openTrace() (*tracer, error) {
 		return nil, nil
 	}
 	file, err := os.OpenFile(a.traceFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		// One that is there already keeps its mode, and others must not read what is added.
+		var info os.FileInfo
+		if info, err = file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			err = file.Chmod(info.Mode().Perm() &^ 0o077)
+		}
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
 	if err != nil {
 		return nil, &client.Error{Code: client.CodeInvalid, Message: fmt.Sprintf("--trace: %v", err), Err: err}
 	}
@@ -60,10 +70,7 @@ func (t *tracer) frame(f client.Frame) {
 		}
 		data = quoted
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(traceLine{Time: f.Time, Server: f.Server, Process: f.Process, Dir: dir, Frame: data})
+	text, err := jsonLine(traceLine{Time: f.Time, Server: f.Server, Process: f.Process, Dir: dir, Frame: data})
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +78,7 @@ func (t *tracer) frame(f client.Frame) {
 		return
 	}
 	if err == nil {
-		_, err = t.file.Write(b.Bytes())
+		_, err = t.file.Write(text)
 	}
 	t.err = err
 }
