@@ -254,13 +254,14 @@ func TestOutputSchema(t *testing.T) {
 		{schema, `{"content":[],"isError":true}`, ""},
 		{`{"$ref":"https://example.invalid/x"}`, `{"content":[],"structuredContent":{}}`, "not checked"},
 		{`{"type":7}`, `{"content":[],"structuredContent":{}}`, "not checked"},
-		{`{"$ref":"#"}`, `{"content":[],"structuredContent":{}}`, "without end"},
-		{`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, `{"content":[],"structuredContent":{}}`, "without end"},
-		{doubling, `{"content":[],"structuredContent":{}}`, "too large"},
-		{`{"$ref":"#there"}`, `{"content":[],"structuredContent":{}}`, "not followed"},
+		{`{"$ref":"#"}`, `{"content":[],"structuredContent":{}}`, "not checked"},
+		{`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, `{"content":[],"structuredContent":{}}`, "not checked"},
+		{doubling, `{"content":[],"structuredContent":{}}`, "not checked"},
+		{`{"$ref":"#there"}`, `{"content":[],"structuredContent":{}}`, "leads nowhere"},
 		{tree, `{"content":[],"structuredContent":{"children":[{"children":[]}]}}`, ""},
 		{tree, `{"content":[],"structuredContent":{"children":[{"children":[7]}]}}`, "breaks outputSchema"},
 		{tree, `{"content":[],"structuredContent":{"children":` + strings.Repeat(`[{"children":`, 100) + "[]" + strings.Repeat("}]", 100) + `}}`, ""},
+		{tree, `{"content":[],"structuredContent":{"children":` + strings.Repeat(`[{"children":`, 20) + "[7]" + strings.Repeat("}]", 20) + `}}`, "breaks outputSchema"},
 	} {
 		l := script(t, func(p *scripted) {
 			p.handshake()
