@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/usher-mcp/usher/apps"
@@ -18,7 +19,7 @@ const maxAppReadTime = 10 * time.Second
 const maxListWait = 2 * time.Second
 
 // display chooses how a result is shown. It never fails: an app that cannot be shown leaves the ordinary
-// display, with the reason beside it (M17, M18).
+// display, with the reason beside it (M17, M18). What a shown app asks for and does not get is a warning of the result.
 func (h *Host) display(ctx context.Context, sess *client.Session, tool Tool, args json.RawMessage, res *client.Result) Display {
 	d := plainDisplay(res)
 	switch {
@@ -34,12 +35,27 @@ func (h *Host) display(ctx context.Context, sess *client.Session, tool Tool, arg
 		h.log.Info("app not shown", "server", tool.Server, "tool", tool.Name, "uri", tool.AppURI, "reason", d.Problem)
 		return d
 	}
+	if len(app.DroppedOrigins) > 0 {
+		h.log.Info("app asks for what is not allowed", "server", tool.Server, "tool", tool.Name, "uri", tool.AppURI, "dropped", app.DroppedOrigins)
+		res.Warnings = append(res.Warnings, droppedWarning(app.DroppedOrigins))
+	}
 	return Display{
 		Type: DisplayApp, FallbackText: d.FallbackText,
 		Server: tool.Server, Tool: tool.Name,
 		ResourceURI: app.ResourceURI, HTML: app.HTML, CSP: app.CSP, Permissions: app.Permissions, PrefersBorder: app.PrefersBorder,
 		ToolInput: args, ToolResult: res.Raw,
 	}
+}
+
+// droppedWarning names what an app's policy leaves out, the first few of many.
+func droppedWarning(dropped []string) string {
+	const most = 3
+	shown, more := dropped, ""
+	if len(dropped) > most {
+		shown, more = dropped[:most], " and more"
+	}
+	return fmt.Sprintf("the app asks for %s%s, which is not allowed: only whole origins such as https://api.example.com are",
+		strings.Join(shown, ", "), more)
 }
 
 // readApp reads the app's resource once more for each call: servers may make it for the call.

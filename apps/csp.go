@@ -93,8 +93,11 @@ func readCSP(raw json.RawMessage) (csp *CSP, dropped []string) {
 			o, ok := parseOrigin(s)
 			switch {
 			case err != nil || !ok || o.ipv6:
+				if err != nil {
+					s = string(item) // no string at all
+				}
 				if len(dropped) < maxDropped {
-					dropped = append(dropped, name+": "+brief(string(item)))
+					dropped = append(dropped, name+": "+brief(s))
 				}
 			case !seen[s]:
 				seen[s] = true

@@ -197,7 +197,7 @@ func TestMetadataOfTheWrongShapeIsLeftOut(t *testing.T) {
 		ResourceURI: uri, HTML: "<p>",
 		CSP:            &apps.CSP{ResourceDomains: []string{"https://b.example"}},
 		Permissions:    &apps.Permissions{Microphone: json.RawMessage(`{}`)},
-		DroppedOrigins: []string{`resourceDomains: "7"`, `resourceDomains: "\"b.example\""`},
+		DroppedOrigins: []string{`resourceDomains: "7"`, `resourceDomains: "b.example"`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -223,19 +223,22 @@ func TestTooManyOriginsAreRefused(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	t.Parallel()
-	in := `{"type":"mcp_app","fallbackText":"Revenue: 4 rows","html":"<p>","csp":{},"permissions":{},"toolInput":{},"toolResult":{"content":[]},"server":"tour","resourceUri":"ui://x","later":1}`
+	in := `{"type":"mcp_app","fallbackText":"Revenue: <4 rows>","html":"<p>","csp":{},"permissions":{},"toolInput":{},"toolResult":{"content":[]},"server":"tour","resourceUri":"ui://x","later":1}`
 	out, ok := apps.Compact(json.RawMessage(in))
 	var got, want any
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(`{"type":"mcp_app","fallbackText":"Revenue: 4 rows","html":"","server":"tour","resourceUri":"ui://x","later":1}`), &want); err != nil {
+	if err := json.Unmarshal([]byte(`{"type":"mcp_app","fallbackText":"Revenue: <4 rows>","html":"","server":"tour","resourceUri":"ui://x","later":1}`), &want); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Errorf("ok = %v\n%s", ok, diff)
 	}
-	for _, other := range []string{`{"type":"text","fallbackText":"x","html":""}`, `{}`, `[]`, `nonsense`, ``} {
+	if !strings.Contains(string(out), "<4 rows>") {
+		t.Errorf("the text is written another way: %s", out)
+	}
+	for _, other := range []string{string(out), `{"type":"mcp_app"}`, `{"type":"text","fallbackText":"x","html":"<p>"}`, `{}`, `[]`, `nonsense`, ``} {
 		if out, ok := apps.Compact(json.RawMessage(other)); ok || string(out) != other {
 			t.Errorf("Compact(%s) = %s, %v; want it untouched", other, out, ok)
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	usher "github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/apps"
 	"github.com/usher-mcp/usher/internal/api"
 )
 
@@ -64,15 +64,20 @@ func (s *Sessions) replace(ctx context.Context, id string, event int64, data jso
 	return nil
 }
 
-// CompactEvent is the data of an event without what compaction takes away, and whether there was any such thing.
+// CompactEvent is the data of an event without what compaction takes away (see [apps.Compact]), and whether there was
+// any such thing. What this version does not know of the event is kept.
 func CompactEvent(kind string, data json.RawMessage) (json.RawMessage, bool) {
 	if kind != api.EventCallFinished {
 		return data, false
 	}
-	var f api.CallFinished
-	if err := json.Unmarshal(data, &f); err != nil || f.Display == nil || f.Display.Type != usher.DisplayApp || f.Display.HTML == "" {
+	var finished map[string]json.RawMessage
+	if err := json.Unmarshal(data, &finished); err != nil {
 		return data, false
 	}
-	f.Display.HTML = ""
-	return encode(f), true
+	display, changed := apps.Compact(finished["display"])
+	if !changed {
+		return data, false
+	}
+	finished["display"] = display
+	return encode(finished), true
 }

@@ -19,6 +19,14 @@ func ready(t *testing.T, f *fixture, name string) {
 	}
 }
 
+// listed waits until a server's prompts and resources are in the catalog too, which may be after its tools.
+func listed(t *testing.T, f *fixture, name string) {
+	t.Helper()
+	if err := f.host.WaitLists(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestServersAreTold(t *testing.T) {
 	good := fx(t, "good", "--noise", "stderr:1KB", "--instructions", "Use it well.")
 	good.Env = maps.Clone(good.Env)
@@ -105,7 +113,7 @@ func TestServersAreTurnedOffAndOn(t *testing.T) {
 
 func TestTheCatalogHasATag(t *testing.T) {
 	f := start(t, setup{servers: []config.Server{fx(t, "fx", "--app")}})
-	ready(t, f, "fx")
+	listed(t, f, "fx")
 	a := f.send(f.request("GET", "/v1/catalog", nil))
 	tag := a.Header.Get("ETag")
 	var catalog api.Catalog
@@ -137,7 +145,7 @@ func TestTheCatalogHasATag(t *testing.T) {
 func TestReadsReachTheServer(t *testing.T) {
 	server := fx(t, "fx")
 	f := start(t, setup{servers: []config.Server{server}})
-	ready(t, f, "fx")
+	listed(t, f, "fx")
 	read := do[api.ReadResponse](f, 200, "POST", "/v1/resources/read", api.ReadRequest{Server: "fx", URI: "fx://readme"})
 	var content struct{ URI, Text string }
 	if len(read.Contents) != 1 || json.Unmarshal(read.Contents[0], &content) != nil || content.URI != "fx://readme" || content.Text == "" {
