@@ -15,9 +15,14 @@ import (
 	"github.com/usher-mcp/usher/internal/api"
 	"github.com/usher-mcp/usher/internal/conversation"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
+	"github.com/usher-mcp/usher/ushertest"
+	"github.com/usher-mcp/usher/ushertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	ushertest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // host does what a test tells it to.
 type host struct {

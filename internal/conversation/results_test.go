@@ -152,7 +152,9 @@ func TestALongResultIsReadOn(t *testing.T) {
 
 // Many long results in one step share one bound.
 func TestResultsOfAStepShareABound(t *testing.T) {
-	h := tools(func(context.Context, usher.Call) (*usher.Result, error) { return result(strings.Repeat("x", 1<<20)), nil }, "a")
+	h := tools(func(context.Context, usher.Call) (*usher.Result, error) {
+		return result(strings.Repeat("x", 1<<20)), nil
+	}, "a")
 	var calls []modeltest.Call
 	for i := range 20 {
 		calls = append(calls, modeltest.Call{ID: fmt.Sprint("x", i), Name: "s__a", Arguments: `{}`})
@@ -168,7 +170,9 @@ func TestResultsOfAStepShareABound(t *testing.T) {
 
 // The conversation is compacted before it is too long for the model; steps stay whole, and the log keeps everything.
 func TestTheConversationIsCompactedInTime(t *testing.T) {
-	h := tools(func(context.Context, usher.Call) (*usher.Result, error) { return result(strings.Repeat("long words ", 500)), nil }, "a")
+	h := tools(func(context.Context, usher.Call) (*usher.Result, error) {
+		return result(strings.Repeat("long words ", 500)), nil
+	}, "a")
 	o := conversation.Options{ModelInfo: conversation.ModelInfo{ContextTokens: 8000}}
 	f, server := chat(t, h, o)
 	id := f.create()

@@ -29,6 +29,8 @@ const (
 	defaultMaxSessions     = 100_000
 	// settleTime bounds one write that must not be lost because its caller has gone.
 	settleTime = 5 * time.Second
+	// awaitTime is how long after Open turns wait for servers that are connecting.
+	awaitTime = 10 * time.Second
 )
 
 // The errors of [Sessions] beside those of its store; test with errors.Is.
@@ -67,6 +69,9 @@ type Options struct {
 	Profile schema.Profile
 	// Servers tells of the host's servers, for their instructions; nil leaves them out.
 	Servers func() []usher.ServerStatus
+	// Await returns when no server is connecting any more, or when its ctx ends. The first turns after Open wait for it,
+	// ten seconds after Open at the latest, so that the model knows the tools; nil waits for nothing.
+	Await func(ctx context.Context)
 	// Mode, when not empty, is the permission mode of the model's calls.
 	Mode permission.Mode
 	// MaxSteps bounds the steps of a turn; 0 means 50.
@@ -93,6 +98,8 @@ type Sessions struct {
 	info     ModelInfo
 	profile  schema.Profile
 	servers  func() []usher.ServerStatus
+	await    func(context.Context)
+	awaitEnd time.Time
 	mode     permission.Mode
 	maxSteps int
 
@@ -122,6 +129,7 @@ func Open(ctx context.Context, o Options) (*Sessions, error) {
 		maxSessions: or(o.MaxSessions, defaultMaxSessions),
 		jobs:        map[string]*job{}, running: map[string]map[string]*job{}, leaving: map[string]bool{},
 		talks: map[string]*talk{}, info: o.ModelInfo, profile: o.Profile, servers: o.Servers, mode: o.Mode,
+		await: o.Await, awaitEnd: time.Now().Add(awaitTime),
 		maxSteps: or(o.MaxSteps, defaultMaxSteps),
 	}
 	if s.profile == "" {

@@ -60,6 +60,11 @@ func (s *Sessions) turn(ctx context.Context, t *talk) {
 		s.mu.Unlock()
 		return
 	}
+	if s.await != nil && time.Now().Before(s.awaitEnd) {
+		waiting, done := context.WithDeadline(ctx, s.awaitEnd)
+		s.await(waiting)
+		done()
+	}
 	err := w.steps(ctx, last)
 	w.usage.ContextLimit = int64(s.info.ContextTokens)
 	data := api.TurnEnded{

@@ -33,6 +33,7 @@ type OpenError struct {
 	Path    string
 	Message string
 	Hint    string // the next step for the person
+	InUse   bool   // another process has it open
 	Err     error
 }
 
@@ -135,7 +136,7 @@ func acquire(ctx context.Context, dir string) (*sql.DB, error) {
 	}
 	if isCode(err, lib.SQLITE_BUSY) {
 		err = &OpenError{
-			Path: dir, Message: "another usher serve has its sessions here", Err: err,
+			Path: dir, Message: "another usher serve or usher run has its sessions here", InUse: true, Err: err,
 			Hint: "Open that one with: usher open. Or give this one a place of its own with --data-dir.",
 		}
 	} else {
