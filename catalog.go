@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -178,9 +179,7 @@ func joinSome(names []string, n int) string {
 
 func cloneMap[V any](m map[string]V) map[string]V {
 	out := make(map[string]V, len(m)+1)
-	for k, v := range m {
-		out[k] = v
-	}
+	maps.Copy(out, m)
 	return out
 }
 

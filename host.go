@@ -168,16 +168,16 @@ func (h *Host) Close(ctx context.Context) error {
 // *[client.Error] values of those that are not going to be without somebody's help. With no name it waits for every
 // server that is enabled. Prompts and resources may follow: see [Host.WaitLists].
 func (h *Host) Wait(ctx context.Context, names ...string) error {
-	return h.waitFor(ctx, names, func(s *server) error { _, err := s.await(ctx); return err })
+	return h.waitFor(names, func(s *server) error { _, err := s.await(ctx); return err })
 }
 
 // WaitLists waits like [Host.Wait], and then until each server's prompts and resources are in the catalog too, or
 // could not be read, which is a warning of that server.
 func (h *Host) WaitLists(ctx context.Context, names ...string) error {
-	return h.waitFor(ctx, names, func(s *server) error { return s.awaitLists(ctx) })
+	return h.waitFor(names, func(s *server) error { return s.awaitLists(ctx) })
 }
 
-func (h *Host) waitFor(ctx context.Context, names []string, wait func(*server) error) error {
+func (h *Host) waitFor(names []string, wait func(*server) error) error {
 	var list []*server
 	if len(names) == 0 {
 		for _, s := range h.servers {

@@ -269,24 +269,17 @@ func TestCloseEndsEveryProcess(t *testing.T) {
 }
 
 func codeOf(err error) client.Code {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return e.Code
 	}
 	return ""
 }
 
 func hintOf(err error) string {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return e.Hint
 	}
 	return ""
-}
-
-func pid(h *usher.Host, name string) int {
-	s, _ := h.Server(name)
-	return s.PID
 }
 
 // A list that never comes delays nothing but itself.

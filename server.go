@@ -255,8 +255,7 @@ func (s *server) ready(sess *client.Session, connected time.Duration) {
 
 // asError makes an error of this server out of any error, with configured secrets masked.
 func (s *server) asError(phase client.Phase, err error) *client.Error {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		safe := *e
 		safe.Message, safe.Stderr = s.h.redact(e.Message), s.h.redact(e.Stderr)
 		if safe.Server == "" {
@@ -411,7 +410,7 @@ func (s *server) status() ServerStatus {
 	defer s.mu.Unlock()
 	st := s.st
 	st.Tools, st.Prompts, st.Resources = len(s.snap.tools), len(s.snap.prompts), len(s.snap.resources)
-	st.Warnings = s.snap.warnings[:len(s.snap.warnings):len(s.snap.warnings)]
+	st.Warnings = slices.Clip(s.snap.warnings)
 	if s.sess != nil {
 		st.Warnings = append(st.Warnings, s.sess.Warnings()...)
 	}

@@ -63,21 +63,23 @@ type Tool struct {
 	ForModel bool
 }
 
-// Prompt, Resource and ResourceTemplate are entries of the catalog; identity is (Server, Name) or (Server, URI).
-type (
-	Prompt struct {
-		Server string
-		client.Prompt
-	}
-	Resource struct {
-		Server string
-		client.Resource
-	}
-	ResourceTemplate struct {
-		Server string
-		client.ResourceTemplate
-	}
-)
+// Prompt is one prompt of one server in the catalog. Identity is (Server, Name).
+type Prompt struct {
+	Server string
+	client.Prompt
+}
+
+// Resource is one resource of one server in the catalog. Identity is (Server, URI).
+type Resource struct {
+	Server string
+	client.Resource
+}
+
+// ResourceTemplate is one resource template of one server in the catalog. Identity is (Server, URITemplate).
+type ResourceTemplate struct {
+	Server string
+	client.ResourceTemplate
+}
 
 // Catalog is an immutable snapshot of everything the ready servers offer, in a stable order.
 // Do not change what it holds; readers share it.

@@ -9,16 +9,14 @@ import (
 func asError(err error, e **client.Error) bool { return errors.As(err, e) }
 
 func hint(err error) string {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return e.Hint
 	}
 	return ""
 }
 
 func stderr(err error) string {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return e.Stderr
 	}
 	return ""

@@ -147,8 +147,10 @@ func TestSloppyAnswersAreRepaired(t *testing.T) {
 		{"wrong content type", answer(200, "text/plain", `{"jsonrpc":"2.0","id":"u1","result":{}}`), `{"jsonrpc":"2.0","id":"u1","result":{}}`},
 		{"error without id, 400", answer(400, "application/json", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"}}`), wantError},
 		{"error with null id, 500", answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}`), wantError},
-		{"batch", answer(200, "application/json", "[{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/message\"},{\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{}}]"),
-			"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{}}\n\n"},
+		{
+			"batch", answer(200, "application/json", "[{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/message\"},{\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{}}]"),
+			"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{}}\n\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, _, got, err := post(t, remote.Options{}, callBody, c.handler)
@@ -175,8 +177,10 @@ func TestTheEventStreamIsFiltered(t *testing.T) {
 		{"no jsonrpc", "data: {\"id\":\"u1\",\"result\":{\"h\":\"<b>\"}}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\",\"result\":{\"h\":\"<b>\"}}\n\n"},
 		{"an id that is none", "data: {\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}\n\n" + good, good},
 		{"a method that is none", "data: {\"jsonrpc\":\"2.0\",\"method\":5}\n\n" + good, good},
-		{"an error without an id", "data: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"no\"}}\n\n",
-			"data: {\"error\":{\"code\":-1,\"message\":\"no\"},\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
+		{
+			"an error without an id", "data: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"no\"}}\n\n",
+			"data: {\"error\":{\"code\":-1,\"message\":\"no\"},\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n",
+		},
 		{"an error that is none", "data: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"error\":\"no\"}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
 		{"a result and an error", "data: {\"jsonrpc\":\"2.0\",\"id\":\"u1\",\"result\":{},\"error\":{\"code\":-1,\"message\":\"no\"}}\n\n", "data: {\"id\":\"u1\",\"jsonrpc\":\"2.0\"}\n\n"},
 		{"cut in the middle", good + "data: {\"a\"", good},
