@@ -43,6 +43,9 @@ func (e *StartError) Error() string {
 		}
 		return fmt.Sprintf("start %q: no such command", e.Command)
 	case ReasonDirectory:
+		if e.Dir == "" {
+			return fmt.Sprintf("start %q: the current directory: %v", e.Command, e.Err)
+		}
 		return fmt.Sprintf("start %q: working directory %q: %v", e.Command, e.Dir, e.Err)
 	case ReasonNotExecutable:
 		return fmt.Sprintf("start %q: %s cannot be executed: %v", e.Command, e.Path, e.Err)

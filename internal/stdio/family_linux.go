@@ -69,7 +69,7 @@ func parseStat(pid, line string) (tableEntry, bool) {
 	if end < 0 {
 		return tableEntry{}, false
 	}
-	// state ppid pgrp … with starttime at index 19
+	// state ppid pgrp session … with starttime at index 19
 	fields := strings.Fields(line[end+1:])
 	if len(fields) < 20 {
 		return tableEntry{}, false
@@ -77,11 +77,12 @@ func parseStat(pid, line string) (tableEntry, bool) {
 	id, err1 := strconv.Atoi(pid)
 	parent, err2 := strconv.Atoi(fields[1])
 	group, err3 := strconv.Atoi(fields[2])
-	start, err4 := strconv.ParseUint(fields[19], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+	session, err4 := strconv.Atoi(fields[3])
+	start, err5 := strconv.ParseUint(fields[19], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || err5 != nil {
 		return tableEntry{}, false
 	}
-	return tableEntry{identity{id, start}, parent, group, fields[0] == "Z" || fields[0] == "X"}, true
+	return tableEntry{identity{id, start}, parent, group, session, fields[0] == "Z" || fields[0] == "X"}, true
 }
 
 // carries reports whether pid was started with marker in its environment. Other users' processes cannot be read and do not.

@@ -22,6 +22,7 @@ type identity struct {
 type tableEntry struct {
 	identity
 	parent, group int
+	session       int // 0 when the table does not tell
 	zombie        bool
 }
 
@@ -39,9 +40,10 @@ func newFamily(p *os.Process, marker string) *family {
 	return &family{leader: identify(p.Pid), marker: marker, seen: map[identity]struct{}{}}
 }
 
-// system puts the child into a process group of its own.
+// system puts the child into a session of its own, and so into a process group of its own too: without the host's
+// terminal, a server can neither read what the person types nor write over what they see.
 func system(cmd *exec.Cmd, _ []string) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	bindToParent(cmd.SysProcAttr)
 	return nil
 }
@@ -73,7 +75,7 @@ func (f *family) scan() []identity {
 			continue
 		}
 		_, known := f.seen[e.identity]
-		if known || (e.group == f.leader.PID && !f.over) || carries(e.PID, f.marker) {
+		if known || ((e.group == f.leader.PID || e.session == f.leader.PID) && !f.over) || carries(e.PID, f.marker) {
 			members[e.PID] = true
 			f.seen[e.identity] = struct{}{}
 			continue

@@ -102,6 +102,16 @@ func play(role string) int {
 			}
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			fmt.Print(line)
+		case "orphan":
+			// A process that hides: this one ends, and leaves it without a parent, a group and an environment that is known.
+			cmd := exec.Command("/bin/sleep", "300") //nolint:noctx // it is meant to outlive this process
+			cmd.Env = []string{}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := cmd.Start(); err != nil {
+				return 70
+			}
+			fmt.Println(cmd.Process.Pid)
+			return 0
 		case "host":
 			// A host that starts a server and is then killed. value is its ledger, or empty. The server is started from a
 			// thread that ends at once, which must not matter.

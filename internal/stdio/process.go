@@ -237,6 +237,8 @@ func (l *launch) explain(cause error) error {
 		e.Reason = ReasonNotFound
 		if l.file == "" {
 			e.Hint = fmt.Sprintf("Install %s, or write its full path as command. Arguments belong in args.", l.spec.Command)
+		} else if strings.HasPrefix(l.spec.Command, "~") {
+			e.Hint = `Only a shell replaces "~". Write the full path, or ${HOME} in a configuration file.`
 		} else {
 			e.Hint = "Check the path; a relative one starts at cwd. Arguments belong in args."
 		}
@@ -244,6 +246,12 @@ func (l *launch) explain(cause error) error {
 		e.Reason, e.Hint = ReasonNotExecutable, "Make the file executable, or name the program that runs it as command."
 	case errors.Is(cause, syscall.ENOEXEC):
 		e.Reason, e.Hint = ReasonNotExecutable, "The file is for another system, or a script without an interpreter line."
+	case errors.Is(cause, syscall.EMFILE), errors.Is(cause, syscall.ENFILE):
+		e.Reason, e.Hint = ReasonSystem, "Too many files are open. Raise the limit (ulimit -n), or use fewer servers at once."
+	case errors.Is(cause, syscall.EAGAIN), errors.Is(cause, syscall.ENOMEM):
+		e.Reason, e.Hint = ReasonSystem, "The system has no room for another process. End some, or raise the limit (ulimit -u)."
+	case errors.Is(cause, syscall.E2BIG):
+		e.Reason, e.Hint = ReasonArguments, "Arguments and variables are longer than the system takes. Pass a file instead."
 	default:
 		e.Reason = ReasonSystem
 	}

@@ -266,6 +266,8 @@ func TestStartErrorsTellTheCausesApart(t *testing.T) {
 		{"cwd is a file", stdio.Spec{Command: "sh", Dir: plain}, stdio.ReasonDirectory, nil, "not a directory"},
 		{"NUL", stdio.Spec{Command: "sh", Args: []string{"secret\x00"}}, stdio.ReasonArguments, nil, "NUL"},
 		{"variable name", stdio.Spec{Command: "sh", Env: map[string]string{"a=b": "secret"}}, stdio.ReasonArguments, nil, "a=b"},
+		{"tilde", stdio.Spec{Command: "~/server"}, stdio.ReasonNotFound, fs.ErrNotExist, "${HOME}"},
+		{"too long", stdio.Spec{Command: "sh", Args: []string{strings.Repeat("x", 4<<20)}}, stdio.ReasonArguments, syscall.E2BIG, "Pass a file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := stdio.Start(t.Context(), tc.spec)
@@ -276,7 +278,7 @@ func TestStartErrorsTellTheCausesApart(t *testing.T) {
 			if got.Reason != tc.want || (tc.is != nil && !errors.Is(err, tc.is)) {
 				t.Errorf("reason %q, cause %v; want %q, %v", got.Reason, got.Err, tc.want, tc.is)
 			}
-			if !strings.Contains(err.Error(), tc.text) || strings.Contains(err.Error(), "secret") {
+			if !strings.Contains(err.Error()+got.Hint, tc.text) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("text %q should hold %q and no secret", err, tc.text)
 			}
 			if tc.want != stdio.ReasonArguments && got.Hint == "" {
