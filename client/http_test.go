@@ -143,7 +143,8 @@ func TestTheURLIsUsedAsWritten(t *testing.T) {
 	}
 }
 
-// TestLegacyOverHTTPIsNotModern is NEG-34 for what is never sent to a remote server, and HTTP-01: a message a request.
+// TestLegacyOverHTTPIsNotModern is NEG-34 for what is never sent to a remote server, and HTTP-01 to HTTP-03: a message a
+// request, of one type, for answers of two.
 func TestLegacyOverHTTPIsNotModern(t *testing.T) {
 	var mu sync.Mutex
 	var bodies []string
@@ -163,6 +164,9 @@ func TestLegacyOverHTTPIsNotModern(t *testing.T) {
 		}
 		if accept := r.Header.Get("Accept"); r.Method == http.MethodPost && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")) {
 			t.Errorf("Accept: %s (HTTP-02)", accept)
+		}
+		if contentType := r.Header.Get("Content-Type"); r.Method == http.MethodPost && contentType != "application/json" {
+			t.Errorf("Content-Type: %s (HTTP-03)", contentType)
 		}
 		switch {
 		case r.Method != http.MethodPost:

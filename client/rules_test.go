@@ -331,7 +331,7 @@ func TestRefusedRetry(t *testing.T) {
 }
 
 // TestServerPacedRounds is MRTR-06: a state without a question is sent back after a pause that grows, and the rounds
-// are counted (MRTR-16). TestPersonWhoTakesTheTime is MRTR-17.
+// are counted (MRTR-16).
 func TestServerPacedRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
@@ -361,6 +361,7 @@ func TestServerPacedRounds(t *testing.T) {
 	})
 }
 
+// TestPersonWhoTakesTheTime is MRTR-17: the clocks of a call do not run while somebody thinks.
 func TestPersonWhoTakesTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &client.Handler{Elicit: func(context.Context, client.Elicitation) (client.ElicitAnswer, error) {
