@@ -104,7 +104,7 @@ With nothing configured there is the tour: a small server that shows what Usher 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
 	root.AddCommand(
 		newServersCommand(a), newToolsCommand(a), newCallCommand(a), newResourcesCommand(a), newReadCommand(a),
-		newPromptsCommand(a), newPromptCommand(a), newApproveCommand(a), newServeCommand(a), newOpenCommand(a),
+		newPromptsCommand(a), newPromptCommand(a), newApproveCommand(a), newServeCommand(a), newOpenCommand(a), newRunCommand(a),
 		newVersionCommand(a), newTourCommand(a),
 	)
 	root.SetHelpCommand(newHelpCommand(root))

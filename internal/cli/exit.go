@@ -37,7 +37,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return ExitOK
-	case errors.Is(err, errToolFailed):
+	case errors.Is(err, errToolFailed), errors.Is(err, errIncomplete):
 		return ExitToolError
 	case isBrokenPipe(err):
 		return ExitUnread

@@ -31,7 +31,7 @@ func Shapes() map[string]any {
 		"Errors": api.Problem{}, "usher servers": serversOutput{}, "usher tools": toolsOutput{}, "usher tools --for": toolSchemaOutput{}, "usher call": callOutput{},
 		"usher resources": resourcesOutput{}, "usher read": readOutput{}, "usher prompts": promptsOutput{},
 		"usher prompt": promptMessagesOutput{}, "usher approve": approveOutput{}, "usher version": versionOutput{},
-		"Trace files": traceLine{},
+		"usher run": runResult{}, "The table of servers": serverTable{}, "Trace files": traceLine{},
 	}
 }
 

@@ -119,6 +119,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	return a.withHostAnd(ctx, c.Servers, c.Apps, ask, func(ctx context.Context, h *usher.Host) error {
 		options.Host, options.Servers = h, h.Servers
+		options.Await = func(ctx context.Context) { _ = h.Wait(ctx) } // the model does with those that are ready
 		sessions, err := conversation.Open(ctx, options)
 		if err != nil {
 			return err
