@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { test as base, expect, type Page } from "@playwright/test";
+import type { ScriptedModel } from "./model";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const binary = process.env.USHER_BIN ?? join(root, "bin/usher");
@@ -31,6 +32,8 @@ export class Usher {
 	/** The address alone. */
 	origin = "";
 	stderr = "";
+	/** Further variables of its environment. */
+	env: Record<string, string> = {};
 	/** Further flags of `usher serve`. */
 	flags: string[] = [];
 
@@ -51,7 +54,13 @@ export class Usher {
 			cwd: this.dir,
 			stdio: ["ignore", "pipe", "pipe"],
 			// Nothing of the person who runs the tests: neither their configuration nor their keys.
-			env: { PATH: process.env.PATH, HOME: this.dir, XDG_CONFIG_HOME: join(this.dir, "config"), TMPDIR: this.dir },
+			env: {
+				PATH: process.env.PATH,
+				HOME: this.dir,
+				XDG_CONFIG_HOME: join(this.dir, "config"),
+				TMPDIR: this.dir,
+				...this.env,
+			},
 		});
 		this.process = child;
 		child.stderr?.on("data", (chunk: Buffer) => {
@@ -82,10 +91,18 @@ export class Usher {
 }
 
 /** A test with a daemon of its own; every complaint of the page's console fails it. */
-export const test = base.extend<{ servers: Record<string, unknown> | "tour"; usher: Usher; shell: Page }>({
+export const test = base.extend<{
+	servers: Record<string, unknown> | "tour";
+	/** The model that answers messages; without one there is none. */
+	model: ScriptedModel | undefined;
+	usher: Usher;
+	shell: Page;
+}>({
 	servers: [benchServers, { option: true }],
-	usher: async ({ servers }, use) => {
+	model: [undefined, { option: true }],
+	usher: async ({ servers, model }, use) => {
 		const usher = new Usher();
+		if (model) usher.env = model.env;
 		try {
 			await usher.start(servers === "tour" ? undefined : servers);
 			await use(usher);

@@ -5,11 +5,15 @@ const keys: [keys: string[], what: string][] = [
 	[["Ctrl", "K"], "The same, also while typing"],
 	[["@"], "Find a resource"],
 	[["Ctrl", "Enter"], "Run what is on the bench"],
+	[["Enter"], "Send the message"],
+	[["Shift", "Enter"], "Another line of the message"],
+	[["↑", "↓"], "What you wrote before"],
+	[["Esc"], "Stop the model, or close what is open"],
+	[["Y", "S", "A", "N"], "Allow once, this session, always; no"],
 	[["Alt", "N"], "New session"],
 	[["Alt", "S"], "Servers"],
 	[["Tab"], "In the finder: another kind"],
 	[["←", "→"], "In tabs: the next one"],
-	[["Esc"], "Close what is open"],
 	[["?"], "This sheet"],
 ];
 

@@ -9,6 +9,7 @@ import "./ui/base.css";
 import "./ui/controls.css";
 import "./shell.css";
 import "./session/session.css";
+import "./chat/chat.css";
 import "./bench/bench.css";
 import "./content/content.css";
 import "./servers/servers.css";

@@ -17,6 +17,8 @@ const ServersPage = lazy(() => import("./servers/table").then((m) => ({ default:
 const ServerPage = lazy(() => import("./servers/page").then((m) => ({ default: m.ServerPage })));
 const PeekHost = lazy(() => import("./content/peek").then((m) => ({ default: m.PeekHost })));
 
+const sessionsMs = 5000;
+
 /** The page of a person who is logged in. */
 export function Shell() {
 	const here = useStore(route, (now) => now);
@@ -51,7 +53,12 @@ export function Shell() {
 			if (!document.hidden) void refreshSessions();
 		};
 		document.addEventListener("visibilitychange", shown);
-		return () => document.removeEventListener("visibilitychange", shown);
+		// No stream tells of the sessions that are not open, and a question may wait there.
+		const timer = setInterval(shown, sessionsMs);
+		return () => {
+			document.removeEventListener("visibilitychange", shown);
+			clearInterval(timer);
+		};
 	}, []);
 	useEffect(() => {
 		if (here.place === "session") return;
@@ -161,6 +168,12 @@ function shortcut(event: KeyboardEvent): PaletteFilter | "help" | "new" | "serve
 	if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
 	const target = event.target as HTMLElement;
 	if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return undefined;
+	// With a model both begin a message.
+	const composer = document.querySelector<HTMLTextAreaElement>(".composer-text");
+	if (composer && (event.key === "/" || event.key === "@")) {
+		composer.focus();
+		return undefined;
+	}
 	return ({ "/": "all", "@": "resource", "?": "help" } as const)[event.key];
 }
 

@@ -1,6 +1,7 @@
 import { request } from "./http";
 import type {
 	Accepted,
+	AnswerRequest,
 	Catalog,
 	CompleteRequest,
 	CompleteResponse,
@@ -51,7 +52,14 @@ export const api = {
 			`${session(id)}/calls`,
 			`{"server":${JSON.stringify(call.server)},"tool":${JSON.stringify(call.tool)},"arguments":${call.argumentsText}}`,
 		),
-	cancel: (id: string, callId: string) => request<void>("POST", `${session(id)}/cancel`, JSON.stringify({ callId })),
+	/** Says something to the model. */
+	message: (id: string, text: string) => request<Accepted>("POST", `${session(id)}/messages`, JSON.stringify({ text })),
+	/** Cancels one call, or without its id everything that runs in the session, the model's turn included. */
+	cancel: (id: string, callId?: string) =>
+		request<void>("POST", `${session(id)}/cancel`, JSON.stringify(callId ? { callId } : {})),
+	/** Answers a question; the first answer counts. */
+	answer: (id: string, answer: AnswerRequest) =>
+		request<void>("POST", `/v1/questions/${encodeURIComponent(id)}/answer`, JSON.stringify(answer)),
 
 	servers: (signal?: AbortSignal) => request<ServerList>("GET", "/v1/servers", undefined, signal),
 	serverAction: (name: string, action: ServerAction) =>

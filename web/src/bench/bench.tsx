@@ -2,8 +2,10 @@ import { useCallback, useId, useRef, useState } from "react";
 import { api } from "../api/client";
 import { wireError } from "../api/http";
 import { isObject } from "../api/json";
-import type { Tool, Error as WireError } from "../api/types.gen";
+import type { ModelStatus, PromptRequest, ReadRequest, Tool, Error as WireError } from "../api/types.gen";
 import { host } from "../catalog/host";
+import { insertText, promptText } from "../chat/compose";
+import { mentionOf } from "../chat/suggest";
 import type { Findings } from "../schema/validate";
 import { createSession } from "../session/sessions";
 import { noticeFailure } from "../store/auth";
@@ -17,13 +19,37 @@ import type { PaletteFilter } from "./palette";
 import { PromptForm, TemplateForm } from "./textargs";
 import { ToolForm, useFindings } from "./toolform";
 
-/** The composer of a session without a model: a person chooses a tool, fills its form and runs it. */
-export function Bench(props: { sessionId: string | undefined; onPalette(filter: PaletteFilter): void }) {
+/**
+ * Where a person chooses a tool, fills its form and runs it. Without a model it is the composer; with one it
+ * stands in the composer's place until it is put away.
+ */
+export function Bench(props: {
+	sessionId: string | undefined;
+	model: ModelStatus | undefined;
+	onPalette(filter: PaletteFilter): void;
+}) {
 	const draft = useStore(draftStore, (now) => now);
 	const { catalog, servers } = useStore(host, ({ catalog, servers }) => ({ catalog, servers }));
 	const formId = useId();
+	const [problem, setProblem] = useState<WireError | undefined>();
 	const pick = draft.pick;
 	const server = servers?.find((one) => one.name === pick?.server);
+
+	const insert = (text: string) => {
+		putAway();
+		insertText(text);
+		requestAnimationFrame(() => document.querySelector<HTMLElement>(".composer-text")?.focus());
+	};
+	const insertPrompt = async (request: PromptRequest) => {
+		try {
+			insert(promptText(await api.prompt(request)));
+		} catch (cause) {
+			noticeFailure(cause);
+			setProblem(wireError(cause));
+		}
+	};
+	const insertResource = ({ server, uri }: ReadRequest) =>
+		insert(`${mentionOf({ kind: "resource", server, id: uri })} `);
 
 	if (!pick) {
 		return (
@@ -69,8 +95,24 @@ export function Bench(props: { sessionId: string | undefined; onPalette(filter: 
 				onPalette={props.onPalette}
 			/>
 			<div className="bench-body" hidden={draft.folded}>
-				{prompt && <PromptForm prompt={prompt} server={server} draft={draft} formId={formId} />}
-				{template && <TemplateForm template={template} server={server} draft={draft} formId={formId} />}
+				{prompt && (
+					<PromptForm
+						prompt={prompt}
+						server={server}
+						draft={draft}
+						formId={formId}
+						onInsert={props.model ? insertPrompt : undefined}
+					/>
+				)}
+				{template && (
+					<TemplateForm
+						template={template}
+						server={server}
+						draft={draft}
+						formId={formId}
+						onInsert={props.model ? insertResource : undefined}
+					/>
+				)}
 				{!known && (
 					<p className="muted">
 						{catalog
@@ -79,11 +121,12 @@ export function Bench(props: { sessionId: string | undefined; onPalette(filter: 
 					</p>
 				)}
 			</div>
+			{problem && <Problem error={problem} />}
 			{known && (
 				<div className="bench-foot">
 					<span className="bench-space" />
 					<button type="submit" form={formId} className="button primary">
-						{prompt ? "Show messages" : "Read"}
+						{props.model ? "Put into the message" : prompt ? "Show messages" : "Read"}
 					</button>
 				</div>
 			)}

@@ -1,7 +1,7 @@
 import { useEffect, useId, useMemo, useState } from "react";
 import { api } from "../api/client";
 import { isObject } from "../api/json";
-import type { CompleteRequest, Prompt, Server, Template } from "../api/types.gen";
+import type { CompleteRequest, Prompt, PromptRequest, ReadRequest, Server, Template } from "../api/types.gen";
 import { openPrompt, openResource } from "../content/open";
 import { type Draft, setArgs } from "./draft";
 import { expandTemplate, templateVariables } from "./template";
@@ -16,7 +16,14 @@ interface Argument {
 }
 
 /** The arguments of a prompt, all of them text, with the server's own completions. */
-export function PromptForm(props: { prompt: Prompt; server: Server | undefined; draft: Draft; formId: string }) {
+export function PromptForm(props: {
+	prompt: Prompt;
+	server: Server | undefined;
+	draft: Draft;
+	formId: string;
+	/** Takes the prompt into a message, instead of showing it. */
+	onInsert: ((request: PromptRequest) => void) | undefined;
+}) {
 	const { prompt } = props;
 	return (
 		<TextArguments
@@ -29,15 +36,24 @@ export function PromptForm(props: { prompt: Prompt; server: Server | undefined; 
 				description: a.description ?? "",
 				required: a.required,
 			}))}
-			onSubmit={(values) =>
-				openPrompt(prompt.title || prompt.name, { server: prompt.server, name: prompt.name, arguments: values })
-			}
+			onSubmit={(values) => {
+				const request = { server: prompt.server, name: prompt.name, arguments: values };
+				if (props.onInsert) props.onInsert(request);
+				else openPrompt(prompt.title || prompt.name, request);
+			}}
 		/>
 	);
 }
 
 /** The variables of a resource template, and the address they give. */
-export function TemplateForm(props: { template: Template; server: Server | undefined; draft: Draft; formId: string }) {
+export function TemplateForm(props: {
+	template: Template;
+	server: Server | undefined;
+	draft: Draft;
+	formId: string;
+	/** Takes the address into a message, instead of reading it. */
+	onInsert: ((request: ReadRequest) => void) | undefined;
+}) {
 	const { template, draft } = props;
 	const args = useMemo(
 		() =>
@@ -51,12 +67,14 @@ export function TemplateForm(props: { template: Template; server: Server | undef
 				of={{ server: template.server, template: template.uriTemplate }}
 				none=""
 				args={args}
-				onSubmit={(values) =>
-					openResource({ server: template.server, uri: expandTemplate(template.uriTemplate, values) })
-				}
+				onSubmit={(values) => {
+					const request = { server: template.server, uri: expandTemplate(template.uriTemplate, values) };
+					if (props.onInsert) props.onInsert(request);
+					else openResource(request);
+				}}
 			/>
 			<p className="muted">
-				Reads <code>{expandTemplate(template.uriTemplate, textValues(draft))}</code>
+				{props.onInsert ? "Attaches" : "Reads"} <code>{expandTemplate(template.uriTemplate, textValues(draft))}</code>
 			</p>
 		</>
 	);

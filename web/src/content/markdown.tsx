@@ -1,5 +1,7 @@
+import { memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { splitBlocks, steadyEnd } from "./stream";
 
 // A server's text is not ours to trust: links open elsewhere and tell nothing, images are named and not fetched.
 const components: Components = {
@@ -35,13 +37,25 @@ const components: Components = {
 	input: ({ checked }) => <span>{checked ? "☑" : "☐"}</span>,
 };
 
-/** Markdown as React elements; HTML in it stays text. */
-export default function Markdown({ text }: { text: string }) {
+const plugins = [remarkGfm];
+
+const Block = memo(function Block({ text }: { text: string }) {
+	return (
+		<ReactMarkdown remarkPlugins={plugins} components={components}>
+			{text}
+		</ReactMarkdown>
+	);
+});
+
+/** Markdown as React elements; HTML in it stays text. While it is live it still grows, and only its end is drawn again. */
+export default function Markdown({ text, live }: { text: string; live?: boolean }) {
+	const blocks = useMemo(() => splitBlocks(text), [text]);
 	return (
 		<div className="md">
-			<ReactMarkdown remarkPlugins={[remarkGfm]} components={components}>
-				{text}
-			</ReactMarkdown>
+			{blocks.map((block, i) => (
+				// biome-ignore lint/suspicious/noArrayIndexKey: blocks only ever come after others.
+				<Block key={i} text={live && i === blocks.length - 1 ? steadyEnd(block) : block} />
+			))}
 		</div>
 	);
 }

@@ -99,7 +99,7 @@ function SessionList({ query }: { query: string }) {
 			)}
 			{all && shown.length === 0 && !problem && (
 				<p className="rail-note">
-					{query ? "No session has these words." : "Sessions appear here once you ran a tool."}
+					{query ? "No session has these words." : "Sessions appear here once you began one."}
 				</p>
 			)}
 			{nextCursor && (
@@ -151,6 +151,12 @@ function SessionRow({ session, current }: { session: Session; current: boolean }
 				aria-current={current ? "page" : undefined}
 				title={`${title}\n${exactTime(session.updatedAt)}`}
 			>
+				{session.questions > 0 && (
+					<Mark
+						tone="ask"
+						label={session.questions === 1 ? "A question waits" : `${session.questions} questions wait`}
+					/>
+				)}
 				<span className="rail-title">{title}</span>
 				<time dateTime={session.updatedAt}>{clockTime(session.updatedAt)}</time>
 			</a>

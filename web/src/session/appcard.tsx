@@ -10,8 +10,8 @@ import { Dialog } from "../ui/dialog";
 import { clockTime, duration, exactTime } from "../ui/format";
 import { Mark } from "../ui/mark";
 import { Menu } from "../ui/menu";
-import type { CallItem } from "./fold";
 import { claimFrame } from "./frames";
+import type { CallItem } from "./items";
 
 /** An app in the transcript: open, alone, with the name of the server it came from on its frame. */
 export default function AppCard(props: { call: CallItem; display: Display; children: ReactNode }) {

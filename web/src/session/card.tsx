@@ -6,13 +6,13 @@ import { pickCall } from "../bench/draft";
 import { ContentBlock } from "../content/content";
 import { toast } from "../store/toast";
 import { CopyButton } from "../ui/copy";
-import { clockTime, duration, exactTime } from "../ui/format";
+import { bytes, clockTime, duration, exactTime } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { Code, JsonView } from "../ui/jsonview";
 import { Mark, type Tone } from "../ui/mark";
 import { Problem } from "../ui/problem";
 import { Tabs } from "../ui/tabs";
-import type { CallItem } from "./fold";
+import type { CallItem } from "./items";
 
 const AppCard = lazy(() => import("./appcard"));
 
@@ -20,6 +20,7 @@ const AppCard = lazy(() => import("./appcard"));
 export function outcomeOf(call: CallItem): { tone: Tone; word: string } {
 	switch (call.finished?.outcome) {
 		case undefined:
+			if (call.asking > 0) return { tone: "ask", word: "Waits for your answer" };
 			return { tone: "busy", word: call.startedAt ? "Running" : "Waiting" };
 		case "result":
 			return { tone: "good", word: "Done" };
@@ -55,12 +56,16 @@ export function CallCard(props: { sessionId: string; call: CallItem; openAtFirst
 function PlainCard({ call, sessionId, openAtFirst }: { call: CallItem; sessionId: string; openAtFirst: boolean }) {
 	const [toggled, setToggled] = useState<boolean | undefined>();
 	const { tone, word } = outcomeOf(call);
-	const open = toggled ?? openAtFirst;
+	// What the model runs is on the way to its answer; what a person runs is what they want to see.
+	const open = toggled ?? (openAtFirst && call.by !== "model");
 	const body = useId();
 	const finished = call.finished;
 	const text = finished?.error?.message ?? finished?.display?.fallbackText ?? "";
 	return (
-		<article className={`card card-${tone}`} aria-label={`${call.server}, ${call.title || call.tool}: ${word}`}>
+		<article
+			className={`card card-${tone}`}
+			aria-label={`${call.server ? `${call.server}, ` : ""}${call.title || call.tool}: ${word}`}
+		>
 			<div className="card-line">
 				<button
 					type="button"
@@ -71,7 +76,7 @@ function PlainCard({ call, sessionId, openAtFirst }: { call: CallItem; sessionId
 				>
 					<Icon name="chevron" />
 					<Mark tone={tone} />
-					<span className="card-server">{call.server}</span>
+					{call.server && <span className="card-server">{call.server}</span>}
 					<span className="card-tool">{call.title || call.tool}</span>
 					{!open && finished && <span className="card-glimpse">{glimpse(text)}</span>}
 				</button>
@@ -129,8 +134,12 @@ function Running({ call, sessionId }: { call: CallItem; sessionId: string }) {
 	const [cancelling, setCancelling] = useState(false);
 	const progress = call.progress;
 	const total = progress?.total;
+	// What waits for a person makes no progress, and shows none.
+	const waits = call.asking > 0;
 	const known = progress !== undefined && total !== undefined && total > 0;
-	const label = progress?.message ?? (call.startedAt ? "Running" : "Waiting for the server");
+	const label = waits
+		? "Waits for your answer"
+		: (progress?.message ?? (call.startedAt ? "Running" : "Waiting for the server"));
 	const cancel = async () => {
 		setCancelling(true);
 		try {
@@ -142,7 +151,11 @@ function Running({ call, sessionId }: { call: CallItem; sessionId: string }) {
 	};
 	return (
 		<div className="running">
-			<progress aria-label={label} {...(known ? { value: Math.min(progress.progress, total), max: total } : {})} />
+			<progress
+				hidden={waits}
+				aria-label={label}
+				{...(known ? { value: Math.min(progress.progress, total), max: total } : {})}
+			/>
 			<div className="running-line">
 				<span className="running-message">{label}</span>
 				{progress && (
@@ -205,7 +218,12 @@ export function CallDetails({ call }: { call: CallItem }) {
 			}
 		>
 			{shown === "output" && <Output call={call} />}
-			{shown === "arguments" && <JsonView value={call.arguments ?? {}} />}
+			{shown === "arguments" && (
+				<>
+					<JsonView value={call.arguments ?? {}} />
+					{call.decided?.allowed && <p className="card-decided muted">{call.decided.reason}</p>}
+				</>
+			)}
 			{shown === "raw" && <Code text={raw()} wrap={false} />}
 		</Tabs>
 	);
@@ -220,6 +238,17 @@ function Output({ call }: { call: CallItem }) {
 	const blocks = structured === undefined ? content : content.filter((block) => !repeats(block, structured));
 	return (
 		<div className="output">
+			{call.decided && !call.decided.allowed && (
+				<p>
+					It did not run. {call.decided.reason}
+					{call.decided.rule && (
+						<>
+							{" "}
+							Rule: <code>{call.decided.rule}</code>
+						</>
+					)}
+				</p>
+			)}
 			{finished?.error && <Problem error={finished.error} />}
 			{finished?.outcome === "unknown" && !finished.error && (
 				<p>
@@ -240,6 +269,9 @@ function Output({ call }: { call: CallItem }) {
 					<h3>Structured content</h3>
 					<JsonView value={structured} />
 				</section>
+			)}
+			{finished?.outputBytes !== undefined && finished.outputBytes > 0 && (
+				<p className="muted">This is the beginning of {bytes(finished.outputBytes)} of text; the model can read on.</p>
 			)}
 			{content.length === 0 && structured === undefined && !finished?.error && finished?.outcome === "result" && (
 				<p className="muted">The tool answered without content.</p>

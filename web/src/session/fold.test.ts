@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../api/types.gen";
-import { type CallItem, emptyTranscript, fold } from "./fold";
+import { fold } from "./fold";
+import { type CallItem, emptyTranscript } from "./items";
 import log from "./testdata/log.json";
 
 const events = log as Event[];

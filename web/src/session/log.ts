@@ -3,10 +3,11 @@ import { ApiError, wireError } from "../api/http";
 import { follow } from "../api/stream";
 import type { Event, Error as WireError } from "../api/types.gen";
 import { hintHostChanged } from "../catalog/host";
-import { noticeFailure } from "../store/auth";
+import { noticeFailure, refreshStatus } from "../store/auth";
 import { createStore, type Store } from "../store/store";
-import { emptyTranscript, fold, type Transcript } from "./fold";
-import { refreshSessions, takeBegun } from "./sessions";
+import { fold } from "./fold";
+import { emptyTranscript, type Transcript } from "./items";
+import { hintSessionsChanged, refreshSessions, takeBegun } from "./sessions";
 
 /** One session as the page follows it. */
 export interface Log {
@@ -45,7 +46,9 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 			hintHostChanged();
 			return;
 		}
-		if (event.type.startsWith("session.") || event.type === "call.requested") void refreshSessions();
+		if (/^(session|question|turn)\.|^call\.requested$|^message\./.test(event.type) && event.type !== "turn.stepped") {
+			hintSessionsChanged();
+		}
 		pending.push(event);
 		frame ??= setTimeout(flush, 16);
 	};
@@ -104,8 +107,12 @@ export function openLog(id: string): { log: Store<Log>; close(): void } {
 			onResync: () => void load(),
 			onRefused: () => void ask(),
 			onConnected: (connected) => {
+				const lost = !log.get().connected;
 				log.set((now) => (now.connected === connected ? now : { ...now, connected }));
-				if (connected) hintHostChanged();
+				if (!connected) return;
+				hintHostChanged();
+				// Another daemon may be there now, with another model.
+				if (lost) void refreshStatus();
 			},
 		});
 	};

@@ -1,16 +1,22 @@
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import type { ModelStatus } from "../api/types.gen";
 import { Bench } from "../bench/bench";
-import { pickTool } from "../bench/draft";
+import { draft, pickTool } from "../bench/draft";
 import type { PaletteFilter } from "../bench/palette";
 import { host, pollHost } from "../catalog/host";
+import { useModel } from "../store/auth";
 import { hrefOf } from "../store/route";
 import { createStore, type Store, useStore } from "../store/store";
 import { Icon } from "../ui/icons";
 import { Menu } from "../ui/menu";
 import { Empty, Problem } from "../ui/problem";
+import { waitingQuestions } from "./items";
 import { type Log, openLog } from "./log";
 import { deleteSession, renameSession, sessions } from "./sessions";
 import { TranscriptView } from "./transcript";
+
+const QuestionDock = lazy(() => import("../questions/dock"));
+const Composer = lazy(() => import("../chat/composer"));
 
 const none: Store<Log | undefined> = createStore<Log | undefined>(undefined);
 
@@ -39,16 +45,22 @@ export function SessionPage(props: {
 	const listed = useStore(sessions, ({ all }) => all?.find((session) => session.id === id));
 	const title = id ? log?.transcript.title || listed?.title || "Untitled session" : "New session";
 
+	const model = useModel();
+	const benched = useStore(draft, ({ pick }) => pick !== undefined);
+	const transcript = log?.transcript;
+	const questions = useMemo(() => (transcript ? waitingQuestions(transcript) : []), [transcript]);
+	const asked = questions.length > 0;
+
 	useEffect(() => {
-		document.title = `${title} · Usher`;
-	}, [title]);
+		document.title = `${asked ? "◆ " : ""}${title} · Usher`;
+	}, [title, asked]);
 
 	return (
 		<main ref={props.main} className="page session" id="main" tabIndex={-1}>
 			<header className="page-head">
 				{props.railButton}
 				<Title id={id} title={title} />
-				{log && log.transcript.running > 0 && (
+				{log && log.transcript.running > 0 && !asked && (
 					<span className="page-running">
 						{log.transcript.running === 1 ? "1 call runs" : `${log.transcript.running} calls run`}
 					</span>
@@ -59,7 +71,7 @@ export function SessionPage(props: {
 					Reconnecting to the daemon…
 				</p>
 			)}
-			{!id && <Welcome onPalette={props.onPalette} />}
+			{!id && <Welcome model={model} onPalette={props.onPalette} />}
 			{id && log?.phase === "loading" && <p className="page-quiet muted">Opening the session…</p>}
 			{id && log?.phase === "missing" && (
 				<Empty title="This session is gone.">
@@ -76,13 +88,29 @@ export function SessionPage(props: {
 			)}
 			{id && log?.phase === "ready" && log.transcript.items.length === 0 && (
 				<Empty title="Nothing happened here yet.">
-					<p>Choose a tool below and run it; what it does is kept here.</p>
+					<p>
+						{model
+							? `Write to ${model.name} below; what comes of it is kept here.`
+							: "Choose a tool below and run it; what it does is kept here."}
+					</p>
 				</Empty>
 			)}
 			{id && log?.phase === "ready" && log.transcript.items.length > 0 && (
 				<TranscriptView key={id} sessionId={id} log={log} />
 			)}
-			{log?.phase !== "missing" && <Bench sessionId={id} onPalette={props.onPalette} />}
+			{questions.length > 0 && (
+				<Suspense fallback={null}>
+					<QuestionDock questions={questions} />
+				</Suspense>
+			)}
+			{log?.phase !== "missing" &&
+				(model && !benched ? (
+					<Suspense fallback={<div className="composer composer-comes" />}>
+						<Composer model={model} sessionId={id} transcript={log?.transcript} onPalette={props.onPalette} />
+					</Suspense>
+				) : (
+					<Bench sessionId={id} model={model} onPalette={props.onPalette} />
+				))}
 		</main>
 	);
 }
@@ -141,7 +169,7 @@ function Title({ id, title }: { id: string | undefined; title: string }) {
 const offered = 6;
 
 /** The first screen: what there is, and how to begin. */
-function Welcome({ onPalette }: { onPalette(filter: PaletteFilter): void }) {
+function Welcome({ model, onPalette }: { model: ModelStatus | undefined; onPalette(filter: PaletteFilter): void }) {
 	const { servers, catalog, problem } = useStore(host, (now) => now);
 	const ready = servers?.filter((server) => server.state === "ready") ?? [];
 	const withApp = (uri: string | undefined) => (uri ? 0 : 1);
@@ -149,7 +177,7 @@ function Welcome({ onPalette }: { onPalette(filter: PaletteFilter): void }) {
 	return (
 		<div className="welcome">
 			<div className="welcome-inside">
-				<h2>Run a tool</h2>
+				<h2>{model ? `Ask ${model.name}, or run a tool` : "Run a tool"}</h2>
 				{problem && !servers ? (
 					<Problem error={problem} />
 				) : !servers ? (
@@ -168,7 +196,7 @@ function Welcome({ onPalette }: { onPalette(filter: PaletteFilter): void }) {
 						<p>
 							{catalog?.tools.length === 1 ? "One tool" : `${catalog?.tools.length.toLocaleString()} tools`} of{" "}
 							{ready.length === 1 ? "one server" : `${ready.length} servers`} wait for you. The session begins with your
-							first call.
+							first {model ? "message or call" : "call"}.
 						</p>
 						<ul className="welcome-tools">
 							{tools.map((tool) => (

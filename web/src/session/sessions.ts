@@ -46,6 +46,18 @@ export async function refreshSessions(): Promise<void> {
 	}
 }
 
+let soon: ReturnType<typeof setTimeout> | undefined;
+const settleMs = 150;
+
+/** A hint that sessions changed: many hints in a moment are one fetch. */
+export function hintSessionsChanged(): void {
+	if (soon !== undefined) return;
+	soon = setTimeout(() => {
+		soon = undefined;
+		void refreshSessions();
+	}, settleMs);
+}
+
 /** Fetches one more page. */
 export async function moreSessions(): Promise<void> {
 	const cursor = sessions.get().nextCursor;

@@ -1,13 +1,16 @@
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { TextBlock } from "../content/text";
+import { AskedRow } from "../questions/asked";
+import { headlineOf } from "../questions/words";
 import { Boundary } from "../ui/boundary";
 import { clockTime, exactTime } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { Code } from "../ui/jsonview";
 import { Mark } from "../ui/mark";
 import { CallCard, outcomeOf } from "./card";
-import type { Item } from "./fold";
+import { type Item, waitingQuestions } from "./items";
 import type { Log } from "./log";
+import { Said, TurnEnd, turnWords, Written } from "./said";
 
 /** A long session opens at its end; what came before is drawn when the person goes there. */
 const windowSize = 120;
@@ -114,6 +117,7 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 							<Row
 								item={item}
 								sessionId={sessionId}
+								live={isLive(item, log)}
 								openAtFirst={Number(item.key) > log.openedAt || from + i === items.length - 1}
 							/>
 						</Boundary>
@@ -135,16 +139,19 @@ const Row = memo(function Row({
 	item,
 	sessionId,
 	openAtFirst,
+	live,
 }: {
 	item: Item;
 	sessionId: string;
 	openAtFirst: boolean;
+	/** The model is saying it now. */
+	live: boolean;
 }) {
 	switch (item.kind) {
 		case "message":
 			return (
 				<article className="row message" aria-label="You wrote">
-					<TextBlock text={item.text} />
+					<Written text={item.text} />
 					<time className="muted" dateTime={item.time} title={exactTime(item.time)}>
 						{clockTime(item.time)}
 					</time>
@@ -157,6 +164,39 @@ const Row = memo(function Row({
 					{item.text}
 				</p>
 			);
+		case "said":
+			return (
+				<div className="row">
+					<Said item={item} live={live} />
+				</div>
+			);
+		case "turn":
+			return (
+				<div className="row">
+					<TurnEnd item={item} />
+				</div>
+			);
+		case "question":
+			return (
+				<div className="row">
+					<AskedRow question={item} />
+				</div>
+			);
+		case "summary":
+			return (
+				<details className="row asked">
+					<summary>
+						<Mark tone="off" />
+						<span className="asked-what">What came before was summed up for the model; here everything stays.</span>
+						<time dateTime={item.time} title={exactTime(item.time)}>
+							{clockTime(item.time)}
+						</time>
+					</summary>
+					<div className="asked-body">
+						<TextBlock text={item.text} />
+					</div>
+				</details>
+			);
 		case "call":
 			return (
 				<div className={item.finished?.display?.type === "mcp_app" ? "row row-app" : "row"}>
@@ -165,6 +205,12 @@ const Row = memo(function Row({
 			);
 	}
 });
+
+/** Whether the model is saying this now. */
+function isLive(item: Item, log: Log): boolean {
+	const turn = log.transcript.turn;
+	return item.kind === "said" && turn?.turnId === item.turnId && turn.step === item.step;
+}
 
 /** What a server sent can be stranger than its card expects; it is shown all the same. */
 function Undrawable({ item }: { item: Item }) {
@@ -176,13 +222,16 @@ function Undrawable({ item }: { item: Item }) {
 	);
 }
 
-/** Says how calls end, once each, to those who do not see the cards. */
+/** Says how calls and turns end and what is asked, once each, to those who do not see the cards. */
 function Announcer({ log }: { log: Log }) {
-	const last = log.transcript.items.findLast((item) => item.kind === "call");
-	const words =
-		last?.kind === "call" && Number(last.key) > log.openedAt
-			? `${last.title || last.tool} of ${last.server}: ${outcomeOf(last).word}`
-			: "";
+	const asked = waitingQuestions(log.transcript).at(-1);
+	const last = log.transcript.items.findLast((item) => item.kind === "call" || item.kind === "turn");
+	let words = "";
+	if (asked) words = `A question waits: ${headlineOf(asked.asked)}`;
+	else if (last && Number(last.key) > log.openedAt) {
+		words =
+			last.kind === "turn" ? turnWords(last) : `${last.title || last.tool} of ${last.server}: ${outcomeOf(last).word}`;
+	}
 	return (
 		<p className="said" role="status">
 			{words}

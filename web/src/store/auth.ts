@@ -1,7 +1,7 @@
 import { api } from "../api/client";
 import { ApiError, wireError } from "../api/http";
-import type { Status, Error as WireError } from "../api/types.gen";
-import { createStore } from "./store";
+import type { ModelStatus, Status, Error as WireError } from "../api/types.gen";
+import { createStore, useStore } from "./store";
 
 /** Whether the daemon knows this browser. */
 export type Auth =
@@ -44,6 +44,21 @@ export async function logIn(code?: string): Promise<void> {
 			auth.set(() => ({ state: "unreachable", problem: wireError(cause) }));
 		}
 	}
+}
+
+/** Asks for the daemon's numbers again. Without an answer the old ones stand. */
+export async function refreshStatus(): Promise<void> {
+	try {
+		const status = await api.status();
+		auth.set((now) => (now.state === "in" ? { state: "in", status } : now));
+	} catch (cause) {
+		noticeFailure(cause);
+	}
+}
+
+/** The model that answers messages, if there is one. */
+export function useModel(): ModelStatus | undefined {
+	return useStore(auth, (now) => (now.state === "in" ? now.status.model : undefined));
 }
 
 /** To be told of every failure: a cookie that no longer counts leads to the login page. */
