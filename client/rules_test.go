@@ -160,8 +160,10 @@ func TestEachConnectionProbesAnew(t *testing.T) {
 // versions. Extensions nobody here knows are kept (EXT-05). Two servers of one name stay two (BASE-24).
 func TestWhatAServerSaysOfItself(t *testing.T) {
 	for _, c := range []struct{ name, discovery, info, instructions, capabilities string }{
-		{"everything", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"extensions":{"com.example/x":{"a":1}}},"instructions":"be kind","ttlMs":1,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}}`,
-			"n", "be kind", `{"extensions":{"com.example/x":{"a":1}}}`},
+		{
+			"everything", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"extensions":{"com.example/x":{"a":1}}},"instructions":"be kind","ttlMs":1,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}}`,
+			"n", "be kind", `{"extensions":{"com.example/x":{"a":1}}}`,
+		},
 		{"name at the top", `{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"top","version":"1"}}`, "top", "", ""},
 		{"versions alone", `{"supportedVersions":["2026-07-28"]}`, "", "", ""},
 	} {
