@@ -34,7 +34,7 @@ func TestAModelNeverSeesAnApp(t *testing.T) {
 				t.Helper()
 				h := realHost(t, apps, ushertest.Command(t, "--app", "--result", page(c.mime)))
 				f, server := chat(t, h, conversation.Options{},
-					modeltest.Calls(modeltest.Call{ID: "c1", Name: "fx__app_dashboard", Arguments: `{"year":2026}`}).With("usage", nil),
+					modeltest.Calls(modeltest.Call{ID: "c1", Name: "s__app_dashboard", Arguments: `{"year":2026}`}),
 					modeltest.Text("Here it is."), modeltest.Text("Again."))
 				id := f.create()
 				f.finished(id, f.begin(id, "app_dashboard", `{"year":2025}`)) // the person's own
@@ -81,8 +81,9 @@ func TestAModelNeverSeesAnApp(t *testing.T) {
 // realHost is a host with one server, whose tools and lists are there, and that lets every tool run.
 func realHost(t *testing.T, apps usher.AppOptions, server config.Server) *usher.Host {
 	t.Helper()
+	server.Name = "s"
 	h, err := usher.Open(t.Context(), usher.Options{
-		Servers: []config.Server{server}, Apps: apps, Permissions: usher.Permissions{Mode: permission.ModeAuto},
+		Servers: []config.Server{server}, Apps: apps, Permissions: permission.NewGate(permission.GateOptions{Policy: permission.Policy{Mode: permission.Auto}}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func realHost(t *testing.T, apps usher.AppOptions, server config.Server) *usher.
 			t.Error(err)
 		}
 	})
-	if err := h.WaitLists(t.Context(), server.Name); err != nil {
+	if err := h.Wait(t.Context(), server.Name); err != nil {
 		t.Fatal(err)
 	}
 	return h

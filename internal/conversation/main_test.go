@@ -16,7 +16,6 @@ import (
 	"github.com/usher-mcp/usher/internal/conversation"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 	"github.com/usher-mcp/usher/ushertest"
-	"github.com/usher-mcp/usher/ushertest"
 )
 
 func TestMain(m *testing.M) {
@@ -109,7 +108,7 @@ func (f fixture) begin(session, tool, args string) string {
 // until reads a session's log until done, from its beginning, and returns all of it.
 func (f fixture) until(session string, done func(conversation.Event) bool) []conversation.Event {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 60*time.Second)
 	defer cancel()
 	w := f.Watch(session)
 	defer w.Close()

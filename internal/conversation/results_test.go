@@ -153,7 +153,7 @@ func TestALongResultIsReadOn(t *testing.T) {
 // Many long results in one step share one bound.
 func TestResultsOfAStepShareABound(t *testing.T) {
 	h := tools(func(context.Context, usher.Call) (*usher.Result, error) {
-		return result(strings.Repeat("x", 1<<20)), nil
+		return result(strings.Repeat("x", 100<<10)), nil
 	}, "a")
 	var calls []modeltest.Call
 	for i := range 20 {
