@@ -173,10 +173,9 @@ func (s *Sessions) run(ctx context.Context, j *job) int64 {
 	if finished.DurationMs == 0 {
 		finished.DurationMs = time.Since(began).Milliseconds()
 	}
-	data, shortened := fit(finished)
-	if shortened {
-		finished.OutputBytes = s.keepOutput(ctx, j, finished.Result)
-		data, _ = fit(finished)
+	data, whole := fit(finished)
+	if whole != "" {
+		s.keepOutput(ctx, j, whole)
 	}
 	return s.record(ctx, j, Entry{Time: now(), Type: api.EventCallFinished, Data: data, Closes: j.id})
 }
@@ -193,17 +192,13 @@ func (s *Sessions) decided(ctx context.Context, j *job, d permission.Decision) {
 	}
 }
 
-// keepOutput keeps the whole text of a result that its event has no room for, and returns its size in bytes; 0 when it
-// could not be kept.
-func (s *Sessions) keepOutput(ctx context.Context, j *job, result json.RawMessage) int {
+// keepOutput keeps the whole text of a result that its event has no room for.
+func (s *Sessions) keepOutput(ctx context.Context, j *job, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	text := viewOf(result).text
 	if err := s.store.SetOutput(ctx, j.session, j.id, []byte(text)); err != nil {
 		s.log.Error("result not kept", slog.String("session", j.session), slog.String("call", j.id), slog.Any("error", err))
-		return 0
 	}
-	return len(text)
 }
 
 // record stores an event of a call. The call may have been cancelled; what is told about it is kept all the same.

@@ -86,12 +86,15 @@ func display(d usher.Display) *api.Display {
 	return out
 }
 
-// fit encodes a call.finished within MaxEvent, and says whether its result had to be cut for that.
-func fit(f api.CallFinished) (data json.RawMessage, cut bool) {
+// fit encodes a call.finished within MaxEvent. When its result had to be cut for that, whole is all of the result's text,
+// which is to be kept apart.
+func fit(f api.CallFinished) (data json.RawMessage, whole string) {
 	data = encode(f)
 	if len(data) <= MaxEvent {
-		return data, false
+		return data, ""
 	}
+	whole = viewOf(f.Result).text
+	f.OutputBytes = len(whole)
 	size := len(data)
 	text := ""
 	if f.Display != nil {
@@ -104,7 +107,7 @@ func fit(f api.CallFinished) (data json.RawMessage, cut bool) {
 	})
 	f.Warnings = append(slices.Clone(f.Warnings),
 		fmt.Sprintf("The result has %d bytes, more than the %d that a session keeps; here is the beginning of its text.", size, MaxEvent))
-	return encode(f), true
+	return encode(f), whole
 }
 
 // clip cuts a text to at most n bytes, between characters.
