@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
-import { expect, pick, run, test } from "./usher";
+import { ScriptedModel } from "./model";
+import { expect, pick, run, test, Usher } from "./usher";
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -153,4 +154,64 @@ test.describe("with an app in the transcript", () => {
 		await expect(card.getByRole("tabpanel")).toBeVisible();
 		expect(await complaints(shell), "text").toEqual([]);
 	});
+});
+
+test.describe("with a conversation", () => {
+	test.use({ servers: "tour" });
+	for (const colorScheme of ["light", "dark"] as const) {
+		test(`axe finds nothing on questions, answers and the composer, ${colorScheme}`, async ({ browser }) => {
+			const model = await ScriptedModel.start();
+			const usher = new Usher();
+			const context = await browser.newContext({ colorScheme });
+			try {
+				usher.env = model.env;
+				await usher.start();
+				const page = await context.newPage();
+				await page.goto(usher.url);
+				const box = page.getByRole("textbox", { name: "Message to scripted" });
+				const label = () =>
+					page.evaluate(async () => {
+						const catalog = await fetch("/v1/catalog").then((answer) => answer.json());
+						return catalog.tools.find((tool: { name: string }) => tool.name === "plan_trip")?.label as string;
+					});
+				await expect.poll(label).toBeTruthy();
+				model.says(
+					{ thought: "A trip." },
+					{ text: "# Lisbon\n\nI **plan**:\n\n| a | b |\n|---|---|\n| 1 | 2 |" },
+					{ call: { name: await label(), arguments: { destination: "lis" } } },
+				);
+				model.says({ text: "Done." });
+				await box.fill("Plan a trip");
+				await box.press("Enter");
+				const dock = page.getByRole("region", { name: "A question waits" });
+				await expect(dock.getByRole("button", { name: /^Once/ })).toBeEnabled();
+				expect(await complaints(page), "permission").toEqual([]);
+				await dock.getByRole("button", { name: /^Once/ }).click();
+				await dock.getByRole("button", { name: "Send to tour" }).click();
+				await expect(dock.getByText("Needed.")).toBeVisible();
+				expect(await complaints(page), "form").toEqual([]);
+				await page.setViewportSize({ width: 360, height: 740 });
+				expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+				expect(
+					await page.evaluate(() =>
+						[...document.querySelectorAll(".composer button, .dock button")].every(
+							(button) => button.getBoundingClientRect().right <= innerWidth - 8,
+						),
+					),
+				).toBe(true);
+				await page.setViewportSize({ width: 1280, height: 800 });
+				await dock.getByLabel("Name").fill("Ada");
+				await dock.getByRole("button", { name: "Send to tour" }).click();
+				await expect(page.getByText("2.4k in, 160 out")).toBeVisible();
+				await page.getByText("Thoughts").click();
+				await box.fill("/");
+				await expect(page.getByRole("option").first()).toBeVisible();
+				expect(await complaints(page), "answer").toEqual([]);
+			} finally {
+				await context.close();
+				await usher.close();
+				await model.close();
+			}
+		});
+	}
 });

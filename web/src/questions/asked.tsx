@@ -34,7 +34,7 @@ export function AskedRow({ question }: { question: QuestionItem }) {
 				<span className="asked-what">{headline}</span>
 				<span className="asked-how">
 					{settled.words}
-					{answered && ` ${surfaceWords(answered.by)}`}
+					{answered && <span> {surfaceWords(answered.by)}</span>}
 				</span>
 				<time dateTime={time} title={exactTime(time)}>
 					{clockTime(time)}

@@ -84,7 +84,7 @@ export function WholeAddress({ url }: { url: string }) {
 			)}
 			{!address.href && (
 				<p className="card-warning">
-					<Mark tone="warn" /> This is no web address, so it cannot be opened from here.
+					<Mark tone="warn" /> This is no plain web address, so it cannot be opened from here.
 				</p>
 			)}
 		</>

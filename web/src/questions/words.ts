@@ -120,7 +120,8 @@ export function readAddress(url: string): Address {
 		// Shown as it is, and not to be opened.
 	}
 	const web = parsed?.protocol === "https:" || parsed?.protocol === "http:";
-	if (!match || !parsed || !web || /[\s\p{Cc}]/u.test(url)) {
+	// Browsers drop line ends and take a backslash for a slash: what they would open is not what is shown.
+	if (!match || !parsed || !web || /[\s\p{Cc}\\]/u.test(url)) {
 		return { before: url, host: "", after: "", href: undefined, plainHost: undefined };
 	}
 	const [, before = "", host = "", after = ""] = match;

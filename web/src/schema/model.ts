@@ -238,7 +238,8 @@ function boundsOf(schema: JsonObject): string {
 	if (typeof schema.exclusiveMinimum === "number") words.push(`more than ${schema.exclusiveMinimum}`);
 	if (typeof schema.exclusiveMaximum === "number") words.push(`less than ${schema.exclusiveMaximum}`);
 	if (typeof schema.multipleOf === "number") words.push(`a multiple of ${schema.multipleOf}`);
-	range(schema.minLength, schema.maxLength, " characters");
+	if (schema.minLength === 1 && schema.maxLength === undefined) words.push("not empty");
+	else range(schema.minLength, schema.maxLength, " characters");
 	range(schema.minItems, schema.maxItems, " items");
 	if (schema.uniqueItems === true) words.push("no two alike");
 	if (typeof schema.pattern === "string") words.push(`matches ${schema.pattern}`);

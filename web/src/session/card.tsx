@@ -249,7 +249,7 @@ function Output({ call }: { call: CallItem }) {
 					)}
 				</p>
 			)}
-			{finished?.error && <Problem error={finished.error} />}
+			{finished?.error && call.decided?.allowed !== false && <Problem error={finished.error} />}
 			{finished?.outcome === "unknown" && !finished.error && (
 				<p>
 					The connection went away before the answer. The tool may have done its work; look before running it again.

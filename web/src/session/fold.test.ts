@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../api/types.gen";
 import { fold } from "./fold";
-import { type CallItem, emptyTranscript } from "./items";
+import { type CallItem, emptyTranscript, type Item, type Transcript, waitingQuestions } from "./items";
 import log from "./testdata/log.json";
+import turnsLog from "./testdata/turns.json";
 
 const events = log as Event[];
 
@@ -117,5 +118,144 @@ describe("fold", () => {
 		const all = fold(emptyTranscript, many);
 		expect(all.items).toHaveLength(2500);
 		expect(all.running).toBe(0);
+	});
+});
+
+describe("fold of a conversation", () => {
+	const turns = turnsLog as Event[];
+	const whole = fold(emptyTranscript, turns);
+	const of = <K extends Item["kind"]>(transcript: Transcript, kind: K) =>
+		transcript.items.filter((item): item is Extract<Item, { kind: K }> => item.kind === kind);
+	/** The session up to the first event of a type, that one included. */
+	const upTo = (type: string, nth = 0) => {
+		const event = turns.filter((one) => one.type === type)[nth];
+		return fold(
+			emptyTranscript,
+			turns.filter((one) => one.id <= (event?.id ?? 0)),
+		);
+	};
+
+	it("tells who said what, in order", () => {
+		expect(whole.items.map((item) => item.kind)).toEqual([
+			"message",
+			"said",
+			"call",
+			"call",
+			"question",
+			"question",
+			"question",
+			"said",
+			"turn",
+			"message",
+			"said",
+			"turn",
+			"message",
+			"turn",
+			"message",
+			"call",
+			"question",
+		]);
+	});
+
+	it("puts a step's words together, and its thoughts apart", () => {
+		expect(of(whole, "said").map(({ step, text, reasoning }) => ({ step, text, reasoning }))).toEqual([
+			{ step: 1, text: "I will plan that.", reasoning: "First I look, then I plan." },
+			{ step: 2, text: "The trip **stands**.", reasoning: "" },
+			{ step: 1, text: "One moment", reasoning: "" },
+		]);
+	});
+
+	it("knows the turn that goes on, and how the others ended", () => {
+		expect(upTo("turn.stepped", 1).turn).toMatchObject({ model: "scripted", step: 2 });
+		expect(upTo("turn.finished").turn).toBeUndefined();
+		expect(of(whole, "turn").map(({ state, model }) => ({ state, model }))).toEqual([
+			{ state: "finished", model: "scripted" },
+			{ state: "cancelled", model: "scripted" },
+			{ state: "failed", model: "scripted" },
+		]);
+		expect(of(whole, "turn")[0]?.ended).toMatchObject({ steps: 2, calls: 2, usage: { inputTokens: 2400 } });
+		expect(of(whole, "turn")[2]?.ended.error?.message).toContain("the script has no more answers");
+		expect(whole.turn).toMatchObject({ step: 1 });
+	});
+
+	it("keeps a question waiting until the answer, and its call with it", () => {
+		const asked = upTo("question.asked", 1);
+		expect(waitingQuestions(asked).map(({ asked }) => asked.tool)).toEqual(["slow", "plan_trip"]);
+		expect(of(asked, "call").map((call) => call.asking)).toEqual([1, 1]);
+		const one = upTo("question.answered");
+		expect(waitingQuestions(one).map(({ asked }) => asked.tool)).toEqual(["plan_trip"]);
+		expect(of(one, "call").map((call) => call.asking)).toEqual([0, 1]);
+		expect(waitingQuestions(upTo("turn.finished"))).toEqual([]);
+		expect(waitingQuestions(whole).map(({ asked }) => asked.kind)).toEqual(["permission"]);
+		expect(of(whole, "question").map((question) => question.answered?.action)).toEqual([
+			"no",
+			"once",
+			"accept",
+			undefined,
+		]);
+		expect(of(whole, "question")[2]?.answered).toMatchObject({ by: "webshell", content: { name: "Ada" } });
+	});
+
+	it("says what decided about a call", () => {
+		const calls = of(whole, "call");
+		expect(calls.map((call) => call.decided?.allowed)).toEqual([false, true, undefined]);
+		expect(calls.map((call) => call.finished?.outcome)).toEqual(["denied", "result", undefined]);
+		expect(calls[0]?.startedAt).toBeUndefined();
+		expect(whole.running).toBe(1);
+	});
+
+	it("ends a question that expired, once", () => {
+		const id = whole.waiting[0];
+		const at = (n: number, type: string, data: object): Event => ({
+			id: whole.lastId + n,
+			session: "s",
+			time: "2026-01-01T00:00:00Z",
+			type,
+			data: { questionId: id, ...data },
+		});
+		const next = fold(whole, [
+			at(1, "question.expired", { reason: "withdrawn" }),
+			at(2, "question.answered", { action: "once", by: "chat" }),
+		]);
+		expect(next.waiting).toEqual([]);
+		expect(of(next, "call").at(-1)?.asking).toBe(0);
+		expect(of(next, "question").at(-1)).toMatchObject({ expired: { reason: "withdrawn" } });
+		expect(of(next, "question").at(-1)?.answered).toBeUndefined();
+	});
+
+	it("shows a summary and changed tools where they happened", () => {
+		const at = (n: number, type: string, data: object): Event => ({
+			id: whole.lastId + n,
+			session: "s",
+			time: "2026-01-01T00:00:00Z",
+			type,
+			data,
+		});
+		const next = fold(whole, [
+			at(1, "tools.changed", { turnId: "t", added: ["a__b"], removed: ["c", "d", "e", "f"] }),
+			at(2, "session.compacted", { through: 3, displays: 0, summarized: 3, summary: "So far." }),
+			at(3, "session.compacted", { through: 4, displays: 2 }),
+		]);
+		expect(next.items.slice(whole.items.length)).toMatchObject([
+			{ kind: "notice", text: "The model's tools are others now: new a__b; gone c, d, e and 1 more." },
+			{ kind: "summary", text: "So far." },
+		]);
+	});
+
+	it("gives the same transcript however the log is cut", () => {
+		for (let size = 1; size <= turns.length; size++) {
+			let cut = emptyTranscript;
+			for (let at = 0; at < turns.length; at += size) cut = fold(cut, turns.slice(at, at + size));
+			expect(cut).toEqual(whole);
+		}
+	});
+
+	it("folds an answer of ten thousand pieces", () => {
+		let all = emptyTranscript;
+		for (let id = 1; id <= 10_000; id++) {
+			const data = { turnId: "t", step: 1, text: "word " };
+			all = fold(all, [{ id, session: "s", time: "2026-01-01T00:00:00Z", type: "text.appended", data }]);
+		}
+		expect(of(all, "said").map((item) => item.text.length)).toEqual([50_000]);
 	});
 });

@@ -178,7 +178,7 @@ const Row = memo(function Row({
 			);
 		case "question":
 			return (
-				<div className="row">
+				<div className="row asked-row">
 					<AskedRow question={item} />
 				</div>
 			);
