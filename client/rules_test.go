@@ -157,7 +157,8 @@ func TestEachConnectionProbesAnew(t *testing.T) {
 }
 
 // TestWhatAServerSaysOfItself is DISC-02 and DISC-03: both places of its name, and nothing that is required but the
-// versions. Extensions nobody here knows are kept (EXT-05). Two servers of one name stay two (BASE-24).
+// versions. Extensions nobody here knows are kept (EXT-05). The session's server is the configured one, whatever it calls
+// itself (BASE-24).
 func TestWhatAServerSaysOfItself(t *testing.T) {
 	for _, c := range []struct{ name, discovery, info, instructions, capabilities string }{
 		{
