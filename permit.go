@@ -86,7 +86,7 @@ func (s *server) askPermission(ctx context.Context, c Call, tool Tool, args json
 		return denied, nil
 	case err != nil:
 		denied.Reason = why.Reason + " The question was not answered: " + err.Error() + "."
-		return denied, nil
+		return denied, nil //nolint:nilerr // the reason has it: no answer is a no
 	}
 	allowed, err := s.h.gate.Answer(ctx, request, permission.Answer(a.Action))
 	if err != nil {

@@ -218,7 +218,7 @@ const maxRemarks = 8
 
 // remark keeps a sentence among the server's warnings, once.
 func (s *server) remark(text string) {
-	s.h.log.Warn(text, "server", s.spec.Name)
+	s.h.log.Warn("a server's question was not put", "server", s.spec.Name, "reason", text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.remarks) < maxRemarks && !slices.Contains(s.remarks, text) {

@@ -65,7 +65,7 @@ func TestAProjectCanOnlyTightenTheModelsPermissions(t *testing.T) {
 func TestMistakesInTheModelAreTold(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"model": 7}`:                       "model: want an object",
-		`{"model": {"nmae": "x"}}`:           `did you mean "name"?`,
+		`{"model": {"names": "x"}}`:          `did you mean "name"?`,
 		`{"model": {"name": ""}}`:            "model.name: is empty",
 		`{"model": {"contextTokens": "8k"}}`: "model.contextTokens: want a whole number",
 		`{"model": {"apiKey": "${NO}"}}`:     "NO",

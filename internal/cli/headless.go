@@ -219,8 +219,7 @@ func (r *headless) answer(ctx context.Context, q api.QuestionAsked) error {
 		r.asked = true
 	}
 	err := r.sessions.Answer(ctx, q.QuestionID, a)
-	var unfit *conversation.InvalidError
-	if errors.As(err, &unfit) {
+	if unfit, ok := errors.AsType[*conversation.InvalidError](err); ok {
 		r.note("warning: the answer to %q of server %s does not fit: %v", line(q.Message, 80), q.Server, unfit)
 		a = usher.Answer{Action: refusal(q), By: "policy"}
 		err = r.sessions.Answer(ctx, q.QuestionID, a)

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -159,22 +160,72 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// compact asks for compaction, whose answer may never come.
+// compact asks for compaction, and is killed before it gets an answer.
 func compact(d *daemon, session string) {
+	d.t.Helper()
+	if status, text := post(d, "/v1/sessions/"+session+"/compact", "{}"); status != 0 {
+		d.t.Errorf("compaction answered %d %s", status, text)
+	}
+}
+
+// The tour's form, from the call to the result, as a page would do it.
+func TestTheToursFormIsAnswered(t *testing.T) {
+	d := serve(t, t.TempDir())
+	id := newSession(d)
+	do[api.Accepted](d, "POST", "/v1/sessions/"+id+"/calls", api.CallRequest{
+		Server: "tour", Tool: "plan_trip", Arguments: json.RawMessage(`{"destination":"lis","nights":3,"pace":"slow"}`),
+	})
+	log := d.until(id, api.EventQuestionAsked)
+	var q api.QuestionAsked
+	if err := json.Unmarshal(log[len(log)-1].Data, &q); err != nil {
+		t.Fatal(err)
+	}
+	if q.Kind != api.QuestionForm || q.Tool != "plan_trip" || !strings.Contains(q.Message, "travel agency") || !strings.Contains(string(q.Schema), `"email"`) {
+		t.Errorf("question.asked = %+v", q)
+	}
+	answer(d, q.QuestionID, api.AnswerRequest{Action: "accept", Content: json.RawMessage(`{"name":"Ada","email":"ada@example.com"}`), By: "test"})
+	log = d.until(id, api.EventCallFinished)
+	if last := string(log[len(log)-1].Data); !strings.Contains(last, "Contact: Ada ada@example.com") {
+		t.Errorf("call.finished = %s", last)
+	}
+	d.end(syscall.SIGTERM)
+}
+
+// answer sends an answer that is taken.
+func answer(d *daemon, question string, a api.AnswerRequest) {
+	d.t.Helper()
+	body, err := json.Marshal(a)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	status, text := post(d, "/v1/questions/"+question+"/answer", string(body))
+	if status != http.StatusNoContent {
+		d.t.Fatalf("the answer: %d %s", status, text)
+	}
+}
+
+// post sends a request and returns what came of it; 0 when the daemon was gone before it answered.
+func post(d *daemon, path, body string) (status int, text string) {
 	d.t.Helper()
 	token, err := os.ReadFile(d.ready.TokenFile)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, "http://"+d.ready.Addr+"/v1/sessions/"+session+"/compact", strings.NewReader("{}"))
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, "http://"+d.ready.Addr+path, strings.NewReader(body))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	r.Header.Set("Content-Type", "application/json")
 	transport := &http.Transport{DisableKeepAlives: true}
-	if response, err := transport.RoundTrip(r); err == nil {
-		_ = response.Body.Close() // the daemon was killed before it could answer
-		d.t.Errorf("compaction answered %s", response.Status)
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		return 0, err.Error()
 	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return response.StatusCode, string(answer)
 }

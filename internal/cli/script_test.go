@@ -70,6 +70,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("NO_COLOR", "1")
+			// What a script cannot hold, or not quote.
+			const evil = "a\x1b[2J\u009b31m\x7f\u202eb\u2066\u061cé𝄞"
+			env.Setenv("evil_text", evil)
+			env.Setenv("evil", `"{\"content\":[{\"type\":\"text\",\"text\":\"`+strings.ReplaceAll(evil, "\x1b", `\\u001b`)+`\"}]}"`)
+			env.Setenv("notutf8", "message=\xff")
+			env.Setenv("tools", `"{\"tools\":[{\"name\":\"ok\",\"inputSchema\":{\"type\":\"object\"}}`+strings.Repeat(`,{\"name\":\"\"}`, 8)+`]}"`)
+			env.Setenv("prompts", `"{\"prompts\":[{\"name\":\"a\"},{\"name\":\"a\"}]}"`)
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -267,7 +274,7 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(program, args[3:]...) //nolint:noctx // it is ended by the signal that is the test
 	var out bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &out
-	for _, name := range []string{"PATH", "HOME", "GORACE", "NO_COLOR", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "GORACE", "NO_COLOR", "TMPDIR", "USHER_MODEL_BASE_URL", "USHER_MODEL_NAME"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(cmd.Start())

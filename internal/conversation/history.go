@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/usher-mcp/usher/internal/api"
@@ -270,8 +271,7 @@ func (h *history) messages() []model.Message {
 	for _, i := range h.items {
 		for _, m := range i.messages {
 			if n := len(list); n > 0 && m.Role == model.User && list[n-1].Role == model.User {
-				joined := append([]model.Part(nil), list[n-1].Parts...)
-				list[n-1].Parts = append(joined, m.Parts...)
+				list[n-1].Parts = slices.Concat(list[n-1].Parts, m.Parts)
 				continue
 			}
 			list = append(list, m)

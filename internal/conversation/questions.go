@@ -142,8 +142,7 @@ func (s *Sessions) Answer(ctx context.Context, id string, a usher.Answer) error 
 		return &InvalidError{Field: "content", Reason: "it is not JSON"}
 	}
 	if err := waits.Check(a); err != nil {
-		var field *usher.FieldError
-		if errors.As(err, &field) {
+		if field, ok := errors.AsType[*usher.FieldError](err); ok {
 			return &InvalidError{Field: field.Field, Reason: field.Reason}
 		}
 		return err

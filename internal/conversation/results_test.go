@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -133,9 +134,11 @@ func TestALongResultIsReadOn(t *testing.T) {
 				if p == nil {
 					t.Fatalf("read_output answered %.200s", got[i])
 				}
-				var from, to int
-				fmt.Sscan(p[1], &from)
-				fmt.Sscan(p[2], &to)
+				from, err1 := strconv.Atoi(p[1])
+				to, err2 := strconv.Atoi(p[2])
+				if err1 != nil || err2 != nil {
+					t.Fatal(p[1], p[2])
+				}
 				if p[4] != whole[from:to] || from > want.from || from < want.from-3 || to > want.to || to < want.to-3 || (p[3] == "this is the end") != want.end {
 					t.Errorf("read_output answered with bytes %d to %d (%s), want %+v", from, to, p[3], want)
 				}
@@ -215,7 +218,7 @@ func TestTheConversationIsCompactedInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close(t.Context()) //nolint:errcheck // the test has seen what it wanted
+	defer again.Close(t.Context())
 	n := len(server.Requests())
 	if _, err := again.Message(t.Context(), id, "Last round"); err != nil {
 		t.Fatal(err)

@@ -134,13 +134,14 @@ func render(items []item) string {
 	names := map[string]string{}
 	for _, i := range items {
 		for _, m := range i.messages {
-			text := ""
+			var parts []string
 			for _, p := range m.Parts {
-				text += p.Text
 				if p.Image != nil {
-					text += "[an image]"
+					p.Text = "[an image]"
 				}
+				parts = append(parts, p.Text)
 			}
+			text := strings.Join(parts, "\n")
 			switch m.Role {
 			case model.User:
 				fmt.Fprintf(&b, "PERSON: %s\n\n", text)

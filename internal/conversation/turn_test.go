@@ -491,7 +491,7 @@ func TestAConversationGoesOnAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close(t.Context()) //nolint:errcheck // the test has seen what it wanted
+	defer again.Close(t.Context())
 	f = fixture{again, t, store}
 	server.Add(modeltest.Text("I look first."))
 	f.say(made.ID, "And?")
