@@ -213,7 +213,7 @@ func (a *app) within(ctx context.Context) (context.Context, context.CancelFunc, 
 		ctx, cancel := context.WithCancel(ctx)
 		return ctx, cancel, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, a.timedOut("", ""))
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
 	return ctx, cancel, nil
 }
 
@@ -234,4 +234,4 @@ func (a *app) timedOut(server string, phase client.Phase) *client.Error {
 }
 
 // errTimeout marks the end of --timeout as the cause of a context's end.
-var errTimeout = errors.New("--timeout")
+var errTimeout = errors.New("--timeout ran out")

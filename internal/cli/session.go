@@ -171,7 +171,7 @@ func (a *app) withHostAnd(ctx context.Context, servers []config.Server, apps con
 	defer cancel()
 	trace, err := await(ctx, a.openTrace)
 	if err != nil {
-		return err
+		return a.explainTimeout(ctx, err)
 	}
 	defer func() {
 		// It changes nothing about what the command did, and its result is printed already.
@@ -194,18 +194,24 @@ func (a *app) withHostAnd(ctx context.Context, servers []config.Server, apps con
 			a.note("warning: %v", closeErr)
 		}
 	}()
-	if err := do(ctx, h); err != nil {
-		// When --timeout ran out, that is the reason, whatever it made the server's session say.
-		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, errTimeout) && !errors.Is(err, errTimeout) &&
-			!errors.Is(err, errToolFailed) {
-			if failure, ok := errors.AsType[*client.Error](err); ok {
-				return a.timedOut(failure.Server, failure.Phase)
-			}
-			return cause
-		}
+	return a.explainTimeout(ctx, do(ctx, h))
+}
+
+// explainTimeout gives an error that --timeout has caused the form that says so, with the server and phase that it
+// has, whatever the end of ctx made the server's session say.
+func (a *app) explainTimeout(ctx context.Context, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), errTimeout) || errors.Is(err, errToolFailed) || errors.As(err, new(told)) {
 		return err
 	}
-	return nil
+	failure, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+		return a.timedOut("", "")
+	case failure.Code == client.CodeTimeout && errors.Is(err, errTimeout):
+		return err
+	default:
+		return a.timedOut(failure.Server, failure.Phase)
+	}
 }
 
 // configError is a configuration's problem as the error of a command.
