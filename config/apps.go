@@ -57,7 +57,7 @@ func (p *parser) apps(path string, v hujson.Value) {
 		case "requireServerCapability":
 			a.RequireServerCapability = r.boolean(at, m.Value)
 		case "maxHtmlBytes":
-			a.MaxHTMLBytes = r.integer(at, m.Value, 1, DefaultMaxHTMLBytes)
+			a.MaxHTMLBytes = r.integer(at, m.Value, DefaultMaxHTMLBytes)
 		case "readyTimeout":
 			a.ReadyTimeout = r.duration(at, m.Value)
 		default:

@@ -134,7 +134,7 @@ func (e *entry) field(name, path string, f hujson.ObjectMember) {
 	case "share":
 		s.Unshared = !e.boolean(path, v)
 	case "appMaxHtmlBytes":
-		s.AppMaxHTMLBytes = e.integer(path, v, 1, MaxAppHTMLBytes)
+		s.AppMaxHTMLBytes = e.integer(path, v, MaxAppHTMLBytes)
 	case "oauth":
 		s.OAuth = e.oauth(path, v)
 	case "proxy":
@@ -346,7 +346,7 @@ func (e *entry) oauth(path string, v hujson.Value) OAuth {
 		case "scopes":
 			o.Scopes = e.texts(at, m.Value, true)
 		case "callbackPort":
-			o.CallbackPort = int(e.integer(at, m.Value, 1, 65535))
+			o.CallbackPort = int(e.integer(at, m.Value, 65535))
 		case "redirectUri":
 			o.RedirectURI, _ = e.filled(at, m.Value)
 		case "authorizationUrl":

@@ -88,7 +88,7 @@ func (p *parser) model(path string, v hujson.Value) {
 		case "name":
 			s.Name, _ = r.filled(at, v)
 		case "contextTokens":
-			s.ContextTokens = int(r.integer(at, v, 1, maxContextTokens))
+			s.ContextTokens = int(r.integer(at, v, maxContextTokens))
 		case "vision":
 			s.Vision = r.boolean(at, v)
 		case "profile":

@@ -171,15 +171,15 @@ func (r *reader) choice(path string, v hujson.Value, those map[string]string, wa
 	return meaning
 }
 
-// integer reads a whole number between low and high; 0 when it is none.
-func (r *reader) integer(path string, v hujson.Value, low, high int64) int64 {
+// integer reads a whole number from 1 to high; 0 when it is none.
+func (r *reader) integer(path string, v hujson.Value, high int64) int64 {
 	n, ok := whole(v)
-	if !ok || n < low || n > high {
+	if !ok || n < 1 || n > high {
 		got := kindOf(v)
 		if v.Value.Kind() == '0' {
 			got = clip(v.Value.(hujson.Literal).String())
 		}
-		r.fail(v, path, fmt.Sprintf("want a whole number from %d to %d, got %s", low, high, got))
+		r.fail(v, path, fmt.Sprintf("want a whole number from 1 to %d, got %s", high, got))
 		return 0
 	}
 	return n

@@ -109,6 +109,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if ask.Permissions, err = gate(c.Permissions, "", nil, store.Permissions()); err != nil {
 		return err
 	}
+	options.Forget = ask.Permissions.End
 	chat, err := a.chatModel(c, "", &options)
 	if err != nil {
 		return err

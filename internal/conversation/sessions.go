@@ -72,6 +72,8 @@ type Options struct {
 	// Await returns when no server is connecting any more, or when its ctx ends. The first turns after Open wait for it,
 	// ten seconds after Open at the latest, so that the model knows the tools; nil waits for nothing.
 	Await func(ctx context.Context)
+	// Forget is told of each session that was deleted; nil tells nobody.
+	Forget func(session string)
 	// Mode, when not empty, is the permission mode of the model's calls.
 	Mode permission.Mode
 	// MaxSteps bounds the steps of a turn; 0 means 50.
@@ -100,6 +102,7 @@ type Sessions struct {
 	servers  func() []usher.ServerStatus
 	await    func(context.Context)
 	awaitEnd time.Time
+	forget   func(string)
 	mode     permission.Mode
 	maxSteps int
 
@@ -129,7 +132,7 @@ func Open(ctx context.Context, o Options) (*Sessions, error) {
 		maxSessions: or(o.MaxSessions, defaultMaxSessions),
 		jobs:        map[string]*job{}, running: map[string]map[string]*job{}, leaving: map[string]bool{},
 		talks: map[string]*talk{}, info: o.ModelInfo, profile: o.Profile, servers: o.Servers, mode: o.Mode,
-		await: o.Await, awaitEnd: time.Now().Add(awaitTime),
+		await: o.Await, awaitEnd: time.Now().Add(awaitTime), forget: o.Forget,
 		maxSteps: or(o.MaxSteps, defaultMaxSteps),
 	}
 	if s.profile == "" {
@@ -278,6 +281,9 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	s.hub.remove(id)
+	if s.forget != nil {
+		s.forget(id)
+	}
 	return nil
 }
 
