@@ -22,7 +22,7 @@ import { noticeFailure } from "../store/auth";
 import { go } from "../store/route";
 import { useStore } from "../store/store";
 import { toast } from "../store/toast";
-import { duration } from "../ui/format";
+import { elapsed } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { Mark } from "../ui/mark";
 import { Problem } from "../ui/problem";
@@ -245,13 +245,12 @@ function TurnStatus(props: { startedAt: string; step: number; asks: boolean }) {
 		const timer = setInterval(() => setNow(Date.now()), 1000);
 		return () => clearInterval(timer);
 	}, []);
-	const seconds = Math.max(0, Math.floor((now - new Date(props.startedAt).getTime()) / 1000));
 	return (
 		<span className="composer-turn">
 			<Mark tone={props.asks ? "ask" : "busy"} />
-			{props.asks ? "Waits for your answer" : "Working"}
+			{props.asks ? "Waits for you" : "Working"}
 			{props.step > 1 && <span className="composer-step">step {props.step}</span>}
-			<span>{duration(seconds * 1000)}</span>
+			<span>{elapsed(now - new Date(props.startedAt).getTime())}</span>
 		</span>
 	);
 }

@@ -3,6 +3,7 @@ import type { QuestionItem } from "../session/items";
 import { clockTime, exactTime } from "../ui/format";
 import { JsonView } from "../ui/jsonview";
 import { Mark } from "../ui/mark";
+import { chosen } from "./chosen";
 import { headlineOf, settledWords, surfaceWords } from "./words";
 
 /** A question in the transcript: waiting it leads to its card, settled it says how it ended and by whom. */
@@ -18,7 +19,10 @@ export function AskedRow({ question }: { question: QuestionItem }) {
 				<button
 					type="button"
 					className="button-quiet"
-					onClick={() => document.querySelector<HTMLElement>("#questions")?.focus()}
+					onClick={() => {
+						chosen.set(() => asked.questionId);
+						document.querySelector<HTMLElement>("#questions")?.focus();
+					}}
 				>
 					Answer below
 				</button>

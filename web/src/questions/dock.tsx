@@ -3,10 +3,12 @@ import type { JsonObject } from "../api/json";
 import type { QuestionAsked, Error as WireError } from "../api/types.gen";
 import { draft } from "../bench/draft";
 import type { QuestionItem } from "../session/items";
+import { useStore } from "../store/store";
 import { Icon } from "../ui/icons";
 import { Mark } from "../ui/mark";
 import { Problem } from "../ui/problem";
 import { sendAnswer } from "./answer";
+import { chosen } from "./chosen";
 import { QuestionForm } from "./form";
 import { Arguments, Changes, Claims, Deadline, Sampling, WholeAddress } from "./parts";
 import { type Choice, choicesOf, headlineOf, readAddress } from "./words";
@@ -16,10 +18,10 @@ const armedAfterMs = 500;
 
 /** The questions that wait, above the composer: one is shown, the others keep what was filled in. */
 export default function QuestionDock({ questions }: { questions: readonly QuestionItem[] }) {
-	const [chosen, setChosen] = useState<string | undefined>();
+	const wanted = useStore(chosen, (now) => now);
 	const at = Math.max(
 		0,
-		questions.findIndex((question) => question.asked.questionId === chosen),
+		questions.findIndex((question) => question.asked.questionId === wanted),
 	);
 	const shown = questions[at]?.asked;
 	const box = useRef<HTMLElement>(null);
@@ -45,7 +47,8 @@ export default function QuestionDock({ questions }: { questions: readonly Questi
 	}, [id]);
 
 	if (!shown) return null;
-	const step = (by: number) => setChosen(questions[(at + by + questions.length) % questions.length]?.asked.questionId);
+	const step = (by: number) =>
+		chosen.set(() => questions[(at + by + questions.length) % questions.length]?.asked.questionId);
 	return (
 		<section ref={box} className="dock" id="questions" aria-label="A question waits" tabIndex={-1}>
 			<header className="question-head">
@@ -211,7 +214,7 @@ function Choices(props: {
 					}}
 				>
 					<Icon name="external" />
-					Open {address.host} in a new tab
+					Open {address.plainHost ?? address.host} in a new tab
 				</a>
 			)}
 			{choices.map(button)}

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { isObject, pretty } from "../api/json";
 import type { Difference, QuestionAsked } from "../api/types.gen";
 import { ContentBlock } from "../content/content";
-import { clockTime, duration, exactTime } from "../ui/format";
+import { clockTime, elapsed, exactTime } from "../ui/format";
 import { JsonView } from "../ui/jsonview";
 import { Mark } from "../ui/mark";
 import { claimsOf, readAddress } from "./words";
@@ -79,7 +79,10 @@ export function WholeAddress({ url }: { url: string }) {
 			</p>
 			{address.plainHost && (
 				<p className="card-warning">
-					<Mark tone="warn" /> Its host in the letters of the network: <code>{address.plainHost}</code>
+					<Mark tone="warn" />
+					<span>
+						Its host in the letters of the network: <code>{address.plainHost}</code>
+					</span>
 				</p>
 			)}
 			{!address.href && (
@@ -137,12 +140,7 @@ export function Deadline({ time }: { time: string }) {
 		return () => clearInterval(timer);
 	}, [counted]);
 	if (Number.isNaN(at)) return null;
-	const words =
-		left <= 0
-			? "time is up"
-			: counted
-				? `${duration(Math.max(1000, Math.ceil(left / 1000) * 1000))} left`
-				: `until ${clockTime(time)}`;
+	const words = left <= 0 ? "time is up" : counted ? `${elapsed(left + 999)} left` : `until ${clockTime(time)}`;
 	return (
 		<time className="question-deadline" dateTime={time} title={`Waits until ${exactTime(time)}`}>
 			{words}

@@ -4,6 +4,7 @@ import type { QuestionAsked } from "../api/types.gen";
 import type { QuestionItem } from "../session/items";
 import { toasts } from "../store/toast";
 import { AskedRow } from "./asked";
+import { chosen } from "./chosen";
 import QuestionDock from "./dock";
 import { choicesOf, claimsOf, readAddress } from "./words";
 
@@ -30,6 +31,7 @@ afterEach(() => {
 	vi.useRealTimers();
 	vi.unstubAllGlobals();
 	toasts.set(() => []);
+	chosen.set(() => undefined);
 });
 
 function question(asked: Partial<QuestionAsked>): QuestionItem {
@@ -248,12 +250,27 @@ describe("an address", () => {
 		expect(readAddress("https://plain.example/").plainHost).toBeUndefined();
 	});
 
+	it("is opened by its host in the letters of the network", () => {
+		draw(ask("https://раураl.example/"));
+		expect(screen.getByRole("link").textContent).toMatch(/Open xn--\S+\.example in a new tab/);
+	});
+
 	it("is not opened where browsers and readers disagree about its host", () => {
 		expect(readAddress("https://good.example\\@evil.example/").href).toBeUndefined();
 	});
 });
 
 describe("a question in the transcript", () => {
+	it("leads to its card while it waits", () => {
+		const [first, second] = [question({}), question({ questionId: "q2", title: "Read a file" })];
+		render(<AskedRow question={second} />);
+		draw(first, second);
+		expect(screen.getByRole("heading", { name: "May Write a file of files run?" })).toBeTruthy();
+		fireEvent.click(screen.getByRole("button", { name: "Answer below" }));
+		expect(screen.getByRole("heading", { name: "May Read a file of files run?" })).toBeTruthy();
+		expect(document.activeElement?.id).toBe("questions");
+	});
+
 	it("says how it ended and where", () => {
 		const asked = question({});
 		render(

@@ -6,7 +6,7 @@ import { pickCall } from "../bench/draft";
 import { ContentBlock } from "../content/content";
 import { toast } from "../store/toast";
 import { CopyButton } from "../ui/copy";
-import { bytes, clockTime, duration, exactTime } from "../ui/format";
+import { bytes, clockTime, duration, elapsed, exactTime } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { Code, JsonView } from "../ui/jsonview";
 import { Mark, type Tone } from "../ui/mark";
@@ -127,7 +127,7 @@ function Elapsed({ call }: { call: CallItem }) {
 		return () => clearInterval(timer);
 	}, []);
 	const since = new Date(call.startedAt ?? call.requestedAt).getTime();
-	return <span className="card-number">{duration(Math.max(0, Math.floor((now - since) / 1000)) * 1000)}</span>;
+	return <span className="card-number">{elapsed(now - since)}</span>;
 }
 
 function Running({ call, sessionId }: { call: CallItem; sessionId: string }) {

@@ -57,6 +57,8 @@ export function TranscriptView({ sessionId, log }: { sessionId: string; log: Log
 			if (following.current && performance.now() > handsOn.current) goToEnd();
 		});
 		follow.observe(inner);
+		// A question or a longer message takes room from below.
+		follow.observe(box);
 		goToEnd();
 		return () => follow.disconnect();
 	}, [goToEnd]);

@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { shapeOf } from "../content/text";
 import { hrefOf, parseRoute, type Route } from "../store/route";
-import { bytes, dayName, duration } from "./format";
+import { bytes, dayName, duration, elapsed } from "./format";
+
+describe("elapsed", () => {
+	it.each([
+		[-5, "0 s"],
+		[999, "0 s"],
+		[9999, "9 s"],
+		[59_999, "59 s"],
+		[61_000, "1 min 1 s"],
+	])("%d ms is %s", (ms, words) => expect(elapsed(ms)).toBe(words));
+});
 
 describe("duration", () => {
 	it.each([

@@ -40,6 +40,12 @@ export function duration(ms: number): string {
 	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** How long something has been going on, in whole seconds: a clock that ticks. */
+export function elapsed(ms: number): string {
+	const seconds = Math.max(0, Math.floor(ms / 1000));
+	return seconds < 60 ? `${seconds} s` : duration(seconds * 1000);
+}
+
 /** A size in the unit that fits. */
 export function bytes(count: number): string {
 	if (count < 1024) return `${count} B`;
