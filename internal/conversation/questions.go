@@ -23,6 +23,8 @@ const (
 	// settledKept is how many answered questions are remembered, to tell who was first.
 	settledKept = 1024
 	maxSurface  = 40
+	// claimPause is between two looks at an answer that is being recorded, which takes settleTime at most.
+	claimPause = 10 * time.Millisecond
 )
 
 // Why a question ended without an answer.
@@ -108,9 +110,13 @@ func (d *Desk) Ask(ctx context.Context, q usher.Question) (usher.Answer, error) 
 	if !time.Now().Before(q.Deadline) {
 		reason = expiredDeadline
 	}
-	if !d.claim(waits) {
-		// An answer was first; it is being recorded, and then it counts.
-		return <-waits.answer, nil
+	for !d.claim(waits) {
+		// An answer was first. It is being recorded, and then it counts; should that fail, the question ends after all.
+		select {
+		case a := <-waits.answer:
+			return a, nil
+		case <-time.After(claimPause):
+		}
 	}
 	expired := entry(api.EventQuestionExpired, api.QuestionExpired{QuestionID: q.ID, Reason: reason})
 	expired.Closes = q.ID
