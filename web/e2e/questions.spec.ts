@@ -89,3 +89,32 @@ test("a question whose call is cancelled is withdrawn", async ({ shell }) => {
 	await expect(shell.getByRole("region", { name: "A question waits" })).toBeHidden();
 	await expect(shell.getByRole("group", { name: /Withdrawn/ })).toBeVisible();
 });
+
+test("a question that waits elsewhere is marked in the rail", async ({ shell }) => {
+	await planTrip(shell);
+	const rail = shell.getByRole("navigation", { name: "Sessions and servers" });
+	await rail.getByRole("link", { name: "New session" }).click();
+	const waiting = rail.getByRole("link", { name: /A question waits Plan a trip/ });
+	await expect(waiting).toBeVisible();
+	await expect(shell.getByRole("region", { name: "A question waits" })).toBeHidden();
+	// Its answer in another window is seen here too.
+	const question = await shell.evaluate(async () => {
+		const { sessions } = await fetch("/v1/sessions").then((answer) => answer.json());
+		const { events } = await fetch(`/v1/sessions/${sessions[0].id}/events?until=now&limit=100&after=0`).then((answer) =>
+			answer.json(),
+		);
+		return events.find((event: { type: string }) => event.type === "question.asked").data.questionId as string;
+	});
+	await shell.evaluate(
+		(id) =>
+			fetch(`/v1/questions/${id}/answer`, {
+				method: "POST",
+				headers: { "Content-Type": "application/json" },
+				body: JSON.stringify({ action: "decline", by: "chat" }),
+			}),
+		question,
+	);
+	await expect(rail.getByRole("img", { name: "A question waits" })).toBeHidden();
+	await rail.getByRole("link", { name: /Plan a trip/ }).click();
+	await expect(shell.getByRole("group", { name: /fill in a form Declined/ })).toContainText("in the terminal");
+});

@@ -21,7 +21,7 @@ test("a server's page shows what it is, what it wrote, and what it offers", asyn
 	await shell.getByRole("tab", { name: "stderr" }).click();
 	await expect(shell.getByText("bench server starts")).toBeVisible();
 	await shell.getByRole("tab", { name: /Tools/ }).click();
-	await shell.getByLabel("Search tools").fill("slow");
+	await shell.getByLabel("Search tools").fill("reports its progress");
 	await expect(shell.getByRole("listitem").filter({ hasText: "Slow work" })).toBeVisible();
 	await expect(shell.getByText("Book a room", { exact: true })).toBeHidden();
 	await shell.getByText("Schema").click();
