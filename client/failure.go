@@ -59,7 +59,10 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 		e.Hint = "Raise discoveryTimeoutMs, or see what the server writes to stderr."
 	case ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Code, e.Message = CodeCancelled, "cancelled"
-	case errors.Is(err, wire.ErrFrameTooLong), errors.Is(err, wire.ErrTooDeep), errors.Is(err, wire.ErrMalformed):
+	case errors.Is(err, wire.ErrFrameTooLong), errors.Is(err, wire.ErrTooDeep):
+		e.Message = err.Error()
+		e.Hint = "Ask for less at once, or have the server split it."
+	case errors.Is(err, wire.ErrMalformed):
 		e.Message = err.Error()
 	default:
 		e.Message = err.Error()
@@ -67,6 +70,7 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 	return e
 }
 
+	s.explainNoise(e, err)
 func (s *Session) lastStderr() string {
 	if s.proc == nil {
 		return ""

@@ -90,6 +90,7 @@ type Conn struct {
 	wg   sync.WaitGroup
 	// flushed is closed when nothing more will be written.
 	flushed chan struct{}
+	noisy   int // bytes of noise since the last message; the reader's alone
 
 	closeReader, closeWriter sync.Once
 }
@@ -205,7 +206,14 @@ func (c *Conn) read() {
 	c.end(err)
 }
 
+// maxNoise bounds what a server may write between two messages that is none, in bytes. A program that is no MCP server
+// and prints for ever would else be read for as long as somebody waits for it. One message that is cut short is noise too.
+const maxNoise = DefaultMaxFrame
+
 func (c *Conn) noise(line []byte) {
+	if c.noisy += len(line) + 1; c.noisy > maxNoise {
+		c.end(ErrNoise)
+	}
 	c.mu.Lock()
 	c.stats.Noise++
 	keep := len(c.stats.Samples) < maxSamples
@@ -264,6 +272,7 @@ func (c *Conn) fail(id []byte, err error) {
 
 // receive routes one message.
 func (c *Conn) receive(m message, frame []byte, owned bool) {
+	c.noisy = 0
 	if c.cfg.Trace != nil {
 		c.cfg.Trace(false, frame)
 	}

@@ -12,10 +12,12 @@ var (
 	ErrClosed = errors.New("the connection was closed")
 	// ErrEnded is the cause of a connection that the server closed.
 	ErrEnded = errors.New("the server closed the connection")
+	// ErrNoise is the cause of a connection on which the server wrote too much that is no message, and nothing else.
+	ErrNoise = errors.New("the server writes what is no MCP message, without end")
 	// ErrFrameTooLong fails a request whose answer is longer than the bound.
-	ErrFrameTooLong = errors.New("the answer is longer than the limit")
+	ErrFrameTooLong = fmt.Errorf("the answer is longer than the limit of %d MiB", DefaultMaxFrame>>20)
 	// ErrTooDeep fails a request whose answer nests deeper than the bound.
-	ErrTooDeep = errors.New("the answer nests deeper than the limit")
+	ErrTooDeep = fmt.Errorf("the answer nests deeper than the limit of %d levels", MaxDepth)
 	// ErrMalformed fails a request whose answer is no JSON-RPC response.
 	ErrMalformed = errors.New("the answer is malformed")
 	// ErrCut fails a request whose HTTP exchange ended before its answer came.
