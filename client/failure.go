@@ -67,10 +67,10 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 	default:
 		e.Message = err.Error()
 	}
+	s.explainNoise(e, err)
 	return e
 }
 
-	s.explainNoise(e, err)
 func (s *Session) lastStderr() string {
 	if s.proc == nil {
 		return ""
