@@ -275,6 +275,8 @@ type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // "default", or file:line
+	// Note says what a person should know about the value before approving it.
+	Note string `json:"note,omitempty"`
 }
 
 // Rejected is a list item that could not be used.

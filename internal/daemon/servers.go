@@ -120,8 +120,12 @@ func server(s usher.ServerStatus, catalog *usher.Catalog) api.Server {
 	if s.Err != nil && s.State != usher.StateDisabled {
 		out.Error = conversation.WireError(s.Err)
 	}
-	for _, setting := range config.Settings(s.Config) {
-		out.Settings = append(out.Settings, api.Setting{Name: setting.Name, Value: setting.Value, Source: setting.Source})
+	settings := config.Settings
+	if s.State == usher.StateAwaitingApproval {
+		settings = config.ConsentSettings // what is hidden cannot be judged
+	}
+	for _, setting := range settings(s.Config) {
+		out.Settings = append(out.Settings, api.Setting(setting))
 	}
 	for _, rejected := range catalog.Rejected[s.Name] {
 		out.Rejected = append(out.Rejected, api.Rejected{Kind: rejected.Kind, Name: rejected.Name, Reason: rejected.Reason})

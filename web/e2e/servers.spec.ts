@@ -56,7 +56,7 @@ test("servers are turned off, on, and connected anew", async ({ shell, usher }) 
 test("a project's server runs once a person saw what would run", async ({ page }) => {
 	const usher = new Usher();
 	try {
-		usher.project({ bench: benchServers.bench });
+		usher.project({ bench: { ...benchServers.bench, env: { NODE_OPTIONS: "--no-warnings" } } });
 		await usher.start();
 		await page.goto(usher.url);
 		await page.getByRole("link", { name: /Waits for your approval bench/ }).click();
@@ -65,6 +65,10 @@ test("a project's server runs once a person saw what would run", async ({ page }
 		await expect(dialog.locator("pre")).toContainText("node");
 		await expect(dialog.locator("pre")).toContainText("fixtures/server.mjs");
 		await expect(dialog).toContainText(".mcp.json");
+		// What decides the code that runs is shown as the file has it, and pointed out.
+		const options = dialog.getByRole("row", { name: /env/ });
+		await expect(options).toContainText("NODE_OPTIONS=--no-warnings");
+		await expect(options.locator(".setting-note")).not.toBeEmpty();
 		await dialog.getByRole("button", { name: "Not now" }).click();
 		await expect(page.locator(".facts")).toContainText("Waits for your approval");
 		await page.getByRole("button", { name: "Review and approve" }).click();

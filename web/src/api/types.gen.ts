@@ -263,6 +263,8 @@ export interface Setting {
 	value: string;
 	/** "default", or file:line */
 	source: string;
+	/** Note says what a person should know about the value before approving it. */
+	note?: string;
 }
 
 /** Rejected is a list item that could not be used. */

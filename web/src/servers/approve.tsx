@@ -45,6 +45,7 @@ export function ApproveDialog(props: { server: Server; onClose(): void; onApprov
 								</th>
 								<td>
 									<code className="break">{setting.value}</code>
+									{setting.note && <strong className="setting-note">{setting.note}</strong>}
 								</td>
 								<td className="muted break">{setting.source}</td>
 							</tr>
