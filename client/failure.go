@@ -50,6 +50,9 @@ func (s *Session) translate(ctx context.Context, phase Phase, err error) *Error 
 	case errors.As(err, &timeout):
 		e.Code, e.Message = CodeTimeout, timeout.Error()
 		e.Hint = timeoutHint(phase, timeout.Clock)
+	case phase == PhaseCall && errors.As(err, &lost) && lost.Sent:
+		// Whatever ended the connection, it says nothing about this call, which was under way.
+		s.explainLoss(ctx, e, lost)
 	case errors.As(err, &unsent):
 		s.explainSend(e, unsent)
 	case errors.As(err, &lost):

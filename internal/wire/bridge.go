@@ -16,6 +16,9 @@ const (
 	notifyLimit = 10 * time.Second
 	// maxPosts bounds the messages under way at once.
 	maxPosts = 256
+	// lastPosts is how long the messages under way have, when one of them has shown that inner is at its end, to learn
+	// what became of them.
+	lastPosts = time.Second
 )
 
 // Bridge makes the two byte streams that a Conn needs out of a connection of the SDK that carries one message per HTTP
@@ -36,6 +39,10 @@ type Bridge struct {
 	mu    sync.Mutex
 	bound *Conn
 	posts map[string]context.CancelFunc // by raw id
+	// writing counts the messages that are being sent; settled is set when inner is at its end, and closed when
+	// they are through.
+	writing int
+	settled chan struct{}
 }
 
 // NewBridge takes inner over. Give Reader and Writer to New, and the Conn to Bind before anything is sent. fatal tells
@@ -97,7 +104,11 @@ func (b *Bridge) pump() {
 	for {
 		m, err := b.inner.Read(b.life)
 		if err != nil {
-			_ = b.feed.CloseWithError(err)
+			if b.fatal(err) {
+				b.wind(err) // inner ends with the first refusal, and others may be under way
+			} else {
+				_ = b.feed.CloseWithError(err)
+			}
 			return
 		}
 		if r, ok := m.(*jsonrpc.Response); ok && madeUp(r) {
@@ -164,13 +175,14 @@ func (b *Bridge) send(line []byte) error {
 	}
 	id := string(Member(line, "id"))
 	ctx, cancel := context.WithCancel(b.life)
+	b.mu.Lock()
+	b.writing++
 	if ok {
-		b.mu.Lock()
 		b.posts[id] = cancel
-		b.mu.Unlock()
 	}
+	b.mu.Unlock()
 	b.wg.Go(func() {
-		defer func() { <-b.slot }()
+		defer b.sent()
 		err := b.inner.Write(ctx, m)
 		if !ok {
 			cancel()
@@ -201,6 +213,42 @@ func (b *Bridge) fail(id string, err error) {
 		c.fail([]byte(id), &SendError{Err: err})
 	}
 	if b.fatal(err) {
-		_ = b.feed.CloseWithError(&SendError{Err: err})
+		b.wind(err)
+	}
+}
+
+// wind ends the connection for its reader when the messages under way have been answered or refused, each for itself:
+// a request that the server refused too was not carried out, and its sender may know that.
+func (b *Bridge) wind(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.settled != nil {
+		return
+	}
+	settled := make(chan struct{})
+	b.settled = settled
+	b.wg.Go(func() {
+		limit := time.NewTimer(lastPosts)
+		defer limit.Stop()
+		select {
+		case <-settled:
+		case <-limit.C:
+		case <-b.life.Done():
+		}
+		_ = b.feed.CloseWithError(&SendError{Err: cause})
+	})
+}
+
+// sent gives back what a message under way took.
+func (b *Bridge) sent() {
+	<-b.slot
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.writing--; b.writing == 0 && b.settled != nil {
+		select {
+		case <-b.settled:
+		default:
+			close(b.settled)
+		}
 	}
 }
