@@ -246,13 +246,14 @@ func TestVersionThatTheServerNames(t *testing.T) {
 				if c.second != "" {
 					want = append(want, c.second)
 				}
-				if c.second == "" || again {
+				switch {
+				case c.second == "" || again:
 					if e, ok := errors.AsType[*client.Error](err); !ok || e.Phase != client.PhaseHandshake || e.RPC == nil || e.RPC.Code != int64(c.code) {
 						t.Errorf("error %v, want the server's refusal", err)
 					}
-				} else if err != nil || s.ProtocolVersion() != c.second {
+				case err != nil || s.ProtocolVersion() != c.second:
 					t.Fatalf("session %v, %v", s, err)
-				} else {
+				default:
 					must(s.Tools(t.Context()))
 				}
 				if diff := cmp.Diff(want, asked); diff != "" {

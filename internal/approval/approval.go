@@ -244,7 +244,9 @@ func (s *Store) read() (ledger, error) {
 }
 
 // othersWrite reports whether someone else may change a file. Windows keeps that in lists that its mode does not show.
-func othersWrite(info fs.FileInfo) bool { return runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 }
+func othersWrite(info fs.FileInfo) bool {
+	return runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0
+}
 
 // private takes a file from everyone but its owner.
 func private(f *os.File) error {

@@ -235,11 +235,12 @@ func (l *launch) explain(cause error) error {
 		e.Reason, e.Hint = ReasonInterpreter, "Install the interpreter, or name it as command with the script as its first argument."
 	case errors.Is(cause, fs.ErrNotExist):
 		e.Reason = ReasonNotFound
-		if l.file == "" {
+		switch {
+		case l.file == "":
 			e.Hint = fmt.Sprintf("Install %s, or write its full path as command. Arguments belong in args.", l.spec.Command)
-		} else if strings.HasPrefix(l.spec.Command, "~") {
+		case strings.HasPrefix(l.spec.Command, "~"):
 			e.Hint = `Only a shell replaces "~". Write the full path, or ${HOME} in a configuration file.`
-		} else {
+		default:
 			e.Hint = "Check the path; a relative one starts at cwd. Arguments belong in args."
 		}
 	case errors.Is(cause, errNotExecutable), errors.Is(cause, fs.ErrPermission):
