@@ -334,23 +334,32 @@ for (const { server, tool, shows, args } of samples) {
 	});
 }
 
+/** A document of one empty page, so that the PDF sample fetches nothing. */
+const document = fileURLToPath(new URL("fixtures/page.pdf", import.meta.url));
+
 /** The samples that cannot be shown here, with the reason the person is given. */
-const refused: { server: string; tool: string; reason: string }[] = [
+const refused: { server: string; tool: string; reason: string; files?: string[]; args?: object }[] = [
 	{ server: "map", tool: "Show Map", reason: "it did not start within 10 seconds" },
 	{
 		server: "threejs",
 		tool: "Show Three.js Scene",
 		reason: "the app's HTML is 1,174,015 bytes; the limit is 1,048,576",
 	},
+	{
+		server: "pdf",
+		tool: "Display PDF",
+		reason: "the app's HTML is 4,336,789 bytes; the limit is 1,048,576",
+		files: [document],
+		args: { url: document },
+	},
 ];
 
-for (const { server, tool, reason } of refused) {
+for (const { server, tool, reason, files, args } of refused) {
 	test.describe(server, () => {
-		test.use({ servers: { [server]: sample(server) } });
+		test.use({ servers: { [server]: sample(server, files) } });
 		test(`${server} keeps its text, with the reason`, async ({ usher, page }) => {
 			await enter(page, usher);
-			await pick(page, tool);
-			await run(page);
+			await openApp(page, server, tool, args);
 			await expect(page.getByText(/The app is not shown/)).toContainText(reason);
 			await expect(page.locator("iframe")).toHaveCount(0);
 		});

@@ -11,11 +11,11 @@ export function appServer(canary = "http://127.0.0.1:9") {
 	return { command: "node", args: [fileURLToPath(new URL("apps-server.mjs", import.meta.url)), canary] };
 }
 
-/** A sample server of the extension, as npm has it. */
-export function sample(name: string) {
+/** A sample server of the extension, as npm has it, with the files it may open. */
+export function sample(name: string, files: string[] = []) {
 	return {
 		command: "node",
-		args: [`${root}node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, "--stdio"],
+		args: [`${root}node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, "--stdio", ...files],
 	};
 }
 
