@@ -70,6 +70,11 @@ e2e: modules build ## drive the built program with a real browser (Playwright, C
 	@scripts/doctor node chromium
 	@$(STEP) 'Playwright' npm run --silent e2e -- $(ARGS)
 
+.PHONY: e2e-firefox
+e2e-firefox: modules build ## the apps in Firefox ESR too (WebDriver BiDi); not part of make test
+	@scripts/doctor node firefox
+	@$(STEP) 'Firefox' npx playwright test --config web/e2e/firefox/firefox.config.ts $(ARGS)
+
 .PHONY: bench
 bench: build ## compare with the baselines, in one run; results in bin/bench
 	@$(GO) run ./internal/bench -usher bin/usher -out bin/bench $(ARGS)

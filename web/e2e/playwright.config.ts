@@ -2,6 +2,7 @@ import { defineConfig } from "@playwright/test";
 
 export default defineConfig({
 	testDir: ".",
+	testIgnore: "firefox/**",
 	outputDir: "../test-results",
 	globalSetup: "./setup.ts",
 	timeout: 120_000,
