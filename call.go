@@ -50,7 +50,15 @@ func (h *Host) Call(ctx context.Context, c Call) (*Result, error) {
 			return nil, false, err
 		}
 		asking := context.WithValue(ctx, scopeKey{}, scope{owner: c.Owner, call: c.ID, tool: tool.Name, title: tool.Title, running: running})
+		if s.turns != nil {
+			if err := s.turns.Acquire(ctx, 1); err != nil {
+				return nil, false, err
+			}
+		}
 		res, err := sess.Call(asking, c.Tool, args, client.CallOptions{OnProgress: c.OnProgress, OutputSchema: tool.OutputSchema})
+		if s.turns != nil {
+			s.turns.Release(1)
+		}
 		if err != nil {
 			return nil, repeatable(s.spec.Trust, tool.Annotations), err
 		}

@@ -3,8 +3,10 @@ package usher_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -204,5 +206,56 @@ func TestAnAppsMetadataMayStandInTheList(t *testing.T) {
 	}
 	if res.Display.Type != usher.DisplayApp || res.Display.CSP == nil {
 		t.Errorf("display = %+v", res.Display)
+	}
+}
+
+// What the server saw is the oracle: with maxParallel 1 no call arrives before the one ahead was answered.
+func TestMaxParallelKeepsCallsApart(t *testing.T) {
+	for _, limit := range []int{0, 1} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			spec := fx(t, "fx", "--delay", "tools/call=100ms")
+			spec.MaxParallel = limit
+			h := open(t, usher.Options{Servers: []config.Server{spec}})
+			var calls sync.WaitGroup
+			for range 4 {
+				calls.Go(func() {
+					if _, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "echo", Arguments: []byte(`{"message":"hi"}`)}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
+			running, most := 0, 0
+			waiting := map[string]bool{}
+			for _, r := range ushertest.ReadLog(t, spec) {
+				switch {
+				case r.Event == "received" && r.Method == "tools/call":
+					waiting[string(r.ID)] = true
+					running++
+					most = max(most, running)
+				case r.Event == "sent" && r.Method == "" && waiting[string(r.ID)]:
+					running--
+				}
+			}
+			if limit == 1 && most != 1 || limit == 0 && most < 2 {
+				t.Errorf("the server had %d calls at once with maxParallel %d", most, limit)
+			}
+			// A call that waits for its turn is free at once when its caller gives up.
+			if limit == 1 {
+				ctx, cancel := context.WithCancel(within(t))
+				first := make(chan error, 1)
+				go func() {
+					_, err := h.Call(within(t), usher.Call{Server: "fx", Tool: "slow", Arguments: []byte(`{"seconds":1,"steps":1}`), OnProgress: func(client.Progress) { cancel() }})
+					first <- err
+				}()
+				<-ctx.Done()
+				if _, err := h.Call(ctx, usher.Call{Server: "fx", Tool: "echo"}); codeOf(err) != client.CodeCancelled {
+					t.Errorf("a call that gave up waiting: %v", err)
+				}
+				if err := <-first; err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

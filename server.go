@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/usher-mcp/usher/client"
 	"github.com/usher-mcp/usher/config"
 )
@@ -47,6 +49,8 @@ type server struct {
 	seen     int                // the wishes that the run loop has acted on
 	cancel   context.CancelFunc // ends the current attempt or session; nil between two
 	changed  chan struct{}      // closed and replaced at each change of st
+
+	turns *semaphore.Weighted // maxParallel, first come first served; nil without one
 }
 
 func newServer(h *Host, spec config.Server) *server {
@@ -55,6 +59,9 @@ func newServer(h *Host, spec config.Server) *server {
 		enabled:  !spec.Disabled,
 		approved: h.approvals == nil || h.approvals.Approved(spec),
 		changed:  make(chan struct{}),
+	}
+	if spec.MaxParallel > 0 {
+		s.turns = semaphore.NewWeighted(int64(spec.MaxParallel))
 	}
 	s.st = ServerStatus{Name: spec.Name, Config: spec, Since: time.Now()}
 	s.st.State, s.st.Err = s.restingState()

@@ -11,6 +11,8 @@ const (
 	// DefaultMaxHTMLBytes is both the default and the highest value of AppsSettings.MaxHTMLBytes (M18).
 	DefaultMaxHTMLBytes = 1 << 20
 	DefaultReadyTimeout = 10 * time.Second
+	// MaxMaxParallel is the highest value of Server.MaxParallel.
+	MaxMaxParallel = 1000
 	// MaxAppHTMLBytes is the highest value of Server.AppMaxHTMLBytes: a bound raised on purpose for one server.
 	MaxAppHTMLBytes = 8 << 20
 )

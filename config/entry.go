@@ -21,7 +21,7 @@ func serverFields() []string {
 	return []string{
 		"command", "args", "env", "cwd", "url", "httpUrl", "tcp", "headers", "type",
 		"timeout", "discoveryTimeoutMs", "maxCallTime", "versionNegotiation",
-		"trust", "includeTools", "excludeTools", "alwaysAllow", "share", "appMaxHtmlBytes",
+		"trust", "includeTools", "excludeTools", "alwaysAllow", "share", "maxParallel", "appMaxHtmlBytes",
 		"oauth", "proxy", "caFile", "disabled", "description",
 	}
 }
@@ -133,6 +133,8 @@ func (e *entry) field(name, path string, f hujson.ObjectMember) {
 		s.AlwaysAllow = e.texts(path, v, true)
 	case "share":
 		s.Unshared = !e.boolean(path, v)
+	case "maxParallel":
+		s.MaxParallel = int(e.integer(path, v, MaxMaxParallel))
 	case "appMaxHtmlBytes":
 		s.AppMaxHTMLBytes = e.integer(path, v, MaxAppHTMLBytes)
 	case "oauth":

@@ -83,8 +83,11 @@ type Server struct {
 	// AppMaxHTMLBytes bounds the decoded HTML of this server's apps; 0 means what holds for all servers
 	// ([AppsSettings.MaxHTMLBytes]). It may be more than that, up to [MaxAppHTMLBytes].
 	AppMaxHTMLBytes int64
-	Disabled        bool
-	Description     string
+	// MaxParallel is how many calls the server gets at once, at most [MaxMaxParallel]; 0 means any number. It is for
+	// servers that cannot work on two calls at a time.
+	MaxParallel int
+	Disabled    bool
+	Description string
 
 	// Source is where the entry was read.
 	Source Source

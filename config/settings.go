@@ -76,6 +76,7 @@ func Settings(s Server) []Setting {
 	optional("excludeTools", text(strings.Join(s.ExcludeTools, ", ")), len(s.ExcludeTools) > 0)
 	optional("alwaysAllow", text(strings.Join(s.AlwaysAllow, ", ")), len(s.AlwaysAllow) > 0)
 	optional("share", "false", s.Unshared)
+	optional("maxParallel", fmt.Sprint(s.MaxParallel), s.MaxParallel > 0)
 	optional("appMaxHtmlBytes", fmt.Sprint(s.AppMaxHTMLBytes), s.AppMaxHTMLBytes > 0)
 	optional("disabled", "true", s.Disabled)
 	optional("description", text(s.Description), s.Description != "")
